@@ -1,11 +1,11 @@
 //! Objects.
 
 use bstr::ByteSlice;
-use vigil_git::fuzzing;
 use vigil_git::staged::{self, SourceError, TreeSource};
 use vigil_model::change::ChangeKind;
 use vigil_model::index::Index;
 use vigil_model::{HashKind, ObjectId, oid};
+use vigil_objects::tree::{Step, TreeEntry, look_up};
 
 use crate::input::Input;
 
@@ -15,20 +15,26 @@ pub(crate) fn tree(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
     let mut rest = input.0;
-    while let Ok(Some((name, mode, id, len))) = fuzzing::tree_entry(rest, hash) {
+    while let Ok(Some(entry)) = TreeEntry::first(rest, hash) {
+        let name = entry.key.name;
         assert!(!name.is_empty() && !name.contains(&0));
         assert!(matches!(
-            mode,
+            entry.mode.0,
             0o100_644 | 0o100_755 | 0o040_000 | 0o120_000 | 0o160_000
         ));
-        let (entry, after) = rest.split_at(len);
-        assert!(entry.ends_with(&[b" ", name.as_slice(), b"\0", id.as_slice()].concat()));
+        let (bytes, after) = rest.split_at(entry.len);
+        assert!(bytes.ends_with(&[b" ", name, b"\0", entry.id.as_slice()].concat()));
         rest = after;
     }
     assert_eq!(
         rest.is_empty(),
-        matches!(fuzzing::tree_entry(rest, hash), Ok(None))
+        matches!(TreeEntry::first(rest, hash), Ok(None))
     );
+    // A path is never looked up beyond what it names.
+    let (path, contents) = data.split_at(data.len().min(4));
+    if let Ok(Step::Below(_, below)) = look_up(contents, path, hash) {
+        assert!(path.ends_with(below) && !below.is_empty());
+    }
 }
 
 /// A source of trees of random bytes. The first byte of an id selects the tree.

@@ -9,6 +9,7 @@
 use std::path::PathBuf;
 use std::process::Output;
 
+use vigil_model::ObjectId;
 use vigil_testkit::sandbox::{git_is_at_least, run_with_input};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
@@ -495,4 +496,57 @@ fn objects_of_unusable_packs_in_a_multi_pack_index_are_not_listed() {
         std::fs::rename(&kept, file).unwrap();
     }
     compare("whole");
+}
+
+#[test]
+fn paths_in_malformed_trees_are_looked_up_as_git_does() {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "f");
+    sandbox.git(["add", "f"]);
+    sandbox.git(["commit", "-q", "-m", "f"]);
+    let blob = sandbox.git(["rev-parse", "HEAD:f"]);
+    let raw = ObjectId::from_hex(blob.as_bytes()).unwrap();
+    let hash = |tree: &[u8]| {
+        let arguments = ["hash-object", "-t", "tree", "-w", "--literally", "--stdin"];
+        let made = run_with_input(sandbox.command("git", "", arguments), tree).stdout;
+        String::from_utf8(made).unwrap().trim().to_owned()
+    };
+    let entry = |head: &[u8]| [head, b"\0", raw.as_bytes()].concat();
+    let [a, b, z] = [b"100644 a", b"100644 b", b"100644 z"].map(|head| entry(head));
+    let cut = |entry: &[u8]| entry[..entry.len() - 3].to_vec();
+    let trees = [
+        [a.clone(), entry(b"x00644 b"), entry(b"100644 c"), z.clone()].concat(),
+        [a.clone(), entry(b"100644 "), z.clone()].concat(),
+        [a.clone(), entry(b"100644b"), z.clone()].concat(),
+        [a.clone(), cut(&b)].concat(),
+        [a.clone(), b"100644".to_vec()].concat(),
+        [entry(b"9 a"), b.clone(), z.clone()].concat(),
+        b"1".to_vec(),
+        // Modes have 16 bits.
+        [a.clone(), entry(b"1000000100644 b"), z.clone()].concat(),
+        [z, a, b].concat(),
+    ];
+    for tree in trees {
+        let inner = hash(&tree);
+        let id = ObjectId::from_hex(inner.as_bytes()).unwrap();
+        let outer = hash(&[b"40000 d\0", id.as_bytes()].concat());
+        for name in ["a", "b", "z", "q"] {
+            let paths = [format!("{inner}:{name}"), format!("{outer}:d/{name}")];
+            for path in &paths {
+                sandbox.assert_same(&["-t", path], "");
+                sandbox.assert_same(&["-e", path], "");
+                sandbox.assert_same(&["--filters", path], "");
+                let input = format!("{path}\n{blob}\n");
+                sandbox.assert_same(&["--batch-check"], &input);
+                sandbox.assert_same(&["--batch-check", "--follow-symlinks"], &input);
+            }
+        }
+        let commit = sandbox.git(["commit-tree", "-m", "x", &outer]);
+        sandbox.git(["update-ref", "HEAD", &commit]);
+        sandbox.git(["tag", "-f", "-a", "-m", "x", "t", &commit]);
+        let [ours, theirs] = [VIGIL, "git"].map(|program| -> DeduplicatedOutput {
+            run_with_input(sandbox.command(program, "", ["describe", &blob]), b"").into()
+        });
+        assert_eq!(ours, theirs, "describe");
+    }
 }

@@ -19,7 +19,6 @@ use crate::refs::{Raw, loose, name};
 use crate::reftable::Value;
 use crate::reftable::table::Table;
 use crate::repository::{git_dir, gitfile};
-use crate::staged::tree::TreeEntry;
 use vigil_model::config_value;
 use vigil_rules::messages::Messages;
 use vigil_stamp::file::Contents;
@@ -183,18 +182,6 @@ fn target(value: Value) -> Target {
         Value::Direct(id) | Value::Peeled(id, _) => Some(Ok(id)),
         Value::Symbolic(target) => Some(Err(target)),
     }
-}
-
-/// A tree entry: its name, mode and object, and its length in bytes.
-pub type TreeRecord = (BString, u32, ObjectId, usize);
-
-/// Parses the first entry of the rest of a tree object.
-///
-/// # Errors
-/// git's error text.
-pub fn tree_entry(data: &[u8], hash: Kind) -> Result<Option<TreeRecord>, &'static str> {
-    let entry = TreeEntry::first(data, hash)?;
-    Ok(entry.map(|entry| (entry.key.name.into(), entry.mode.0, entry.id, entry.len)))
 }
 
 /// Parses a tag object: its target, the target's type, the tag's own name, and its time.

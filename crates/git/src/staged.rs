@@ -8,7 +8,6 @@ mod error;
 mod index_side;
 #[cfg(test)]
 mod tests;
-pub(crate) mod tree;
 mod tree_source;
 mod walk;
 
@@ -19,7 +18,6 @@ use vigil_model::tracked::Tracked;
 
 pub use self::change::{StagedChange, StagedDiff, UnmergedPath};
 pub use self::error::{Error, SourceError};
-pub use self::tree::{Listed, tree_entries};
 pub use self::tree_source::TreeSource;
 pub use self::walk::{SparseDirectory, Walk};
 use self::walk::{Stop, Walker};

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use gix_hash::{ObjectId, oid};
-use gix_object::{CommitRefIter, Kind, TagRefIter, TreeRefIter};
+use gix_object::{CommitRefIter, Kind, TagRefIter};
 
 use super::error::{Error, Reason};
 use super::location::{Location, Place};
 use super::pack::Pack;
 use super::reader::Reader;
 use super::table::SortedIds;
+use super::tree;
 
 impl Reader {
     /// Fetches an object that is missing, and finds it. `None` if nothing may be fetched, or no remote has it.
@@ -79,8 +80,8 @@ fn add_named(kind: Kind, contents: &[u8], hash: gix_hash::Kind, named: &mut Hash
     match kind {
         Kind::Blob => {}
         Kind::Tree => {
-            let entries = TreeRefIter::from_bytes(contents, hash).map_while(Result::ok);
-            named.extend(entries.map(|entry| entry.oid.to_owned()));
+            let entries = tree::entries(contents, hash).map_while(Result::ok);
+            named.extend(entries.map(|entry| entry.id));
         }
         Kind::Commit => {
             let tree = CommitRefIter::from_bytes(contents, hash).tree_id();

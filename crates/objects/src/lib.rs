@@ -37,6 +37,7 @@ mod store;
 mod table;
 #[cfg(test)]
 mod tests;
+pub mod tree;
 pub use gix_object::Kind;
 
 pub use self::alternates::ObjectFolders;

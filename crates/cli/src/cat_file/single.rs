@@ -3,11 +3,10 @@
 use std::io::Write as _;
 
 use bstr::{BStr, ByteSlice};
-use vigil_git::staged::tree_entries;
 use vigil_history::revision::{self, Outcome};
 use vigil_model::ObjectId;
 use vigil_model::quote::{QuoteRule, append_quoted};
-use vigil_objects::{Kind, Location, Reader, StreamError};
+use vigil_objects::{Kind, Location, Reader, StreamError, tree};
 
 use super::arguments::{Single, Transform};
 use super::failure::Failure;
@@ -210,7 +209,7 @@ impl SingleObject<'_> {
             true => self.sources.repository.compat_hash,
             false => None,
         };
-        for entry in tree_entries(&contents, kind.unwrap_or(self.id.kind())) {
+        for entry in tree::entries(&contents, kind.unwrap_or(self.id.kind())) {
             let entry = entry.map_err(Reply::fatal)?;
             let kind = match entry.mode {
                 mode if mode.is_tree() => "tree",
@@ -219,7 +218,7 @@ impl SingleObject<'_> {
             };
             let out = &mut self.output.buf;
             let _ = write!(out, "{:06o} {kind} {}\t", entry.mode.0, entry.id);
-            append_quoted(out, entry.name, rule);
+            append_quoted(out, entry.key.name.into(), rule);
             out.push(b'\n');
             self.output.flush_if_full()?;
         }

@@ -19,7 +19,6 @@ use vigil_git::config::{self, Config, Entry};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
-use vigil_git::staged::tree_entries;
 use vigil_rules::messages::Messages;
 
 const FILE_NAME: &str = ".gitmodules";
@@ -256,10 +255,5 @@ fn find(
 fn in_head(repository: &Repository, objects: &Objects) -> Option<ObjectId> {
     let head = head_id(&Refs::open(repository).head().ok()?)?;
     let tree = objects.peel_to_tree(&head).ok()?;
-    let mut contents = Vec::new();
-    objects.read(&tree, &mut contents).ok()??;
-    let mut entries = tree_entries(&contents, repository.hash).map_while(Result::ok);
-    entries
-        .find(|entry| entry.name == FILE_NAME)
-        .map(|entry| entry.id)
+    objects.find_in_tree(&tree, FILE_NAME.into()).ok()?
 }

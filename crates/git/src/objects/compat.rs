@@ -10,7 +10,7 @@ use gix_hash::{Kind as HashKind, ObjectId};
 use gix_object::Kind;
 
 use crate::repository::Repository;
-use crate::staged::tree::tree_entries;
+use vigil_objects::tree;
 
 /// The ids that objects have under the other hash function.
 #[derive(Debug)]
@@ -88,10 +88,10 @@ impl Compat {
 
     fn tree(&self, contents: &[u8]) -> Option<Vec<u8>> {
         let mut tree = Vec::with_capacity(contents.len() * 2);
-        for entry in tree_entries(contents, self.own_kind) {
+        for entry in tree::entries(contents, self.own_kind) {
             let entry = entry.ok()?;
             tree.extend_from_slice(format!("{:o} ", entry.mode.0).as_bytes());
-            tree.extend_from_slice(entry.name);
+            tree.extend_from_slice(entry.key.name);
             tree.push(0);
             tree.extend_from_slice(self.by_own_id.get(&entry.id)?.as_bytes());
         }

@@ -80,6 +80,9 @@ pub enum Error {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A tree with a format error. The text is git's.
+    #[error("{0}")]
+    MalformedTree(&'static str),
     /// The replacement of an object does not exist.
     #[error("replacement {replacement} not found for {id}")]
     NoReplacement {

@@ -1,8 +1,8 @@
 //! Looking up a path in a tree.
 
-use bstr::{BStr, ByteSlice};
+use bstr::BStr;
 use gix_hash::{ObjectId, oid};
-use gix_object::TreeRefIter;
+use vigil_objects::tree::{Step, look_up};
 
 use super::{Error, Objects};
 
@@ -13,18 +13,16 @@ impl Objects {
     /// A tree on the way is missing or damaged, or is of another type.
     pub fn find_in_tree(&self, tree: &oid, path: &BStr) -> Result<Option<ObjectId>, Error> {
         let mut id = tree.to_owned();
+        let mut rest: &[u8] = path;
         let mut buf = Vec::new();
-        for name in path.split_str("/") {
+        loop {
             self.tree(&id, &mut buf)?;
-            let entries = TreeRefIter::from_bytes(&buf, self.hash_kind());
-            let found = entries
-                .filter_map(Result::ok)
-                .find(|entry| entry.filename == name);
-            match found {
-                Some(entry) => id = entry.oid.to_owned(),
-                None => return Ok(None),
+            let step = look_up(&buf, rest, self.hash_kind()).map_err(Error::MalformedTree)?;
+            match step {
+                Step::Missing => return Ok(None),
+                Step::Found(id, _) => return Ok(Some(id)),
+                Step::Below(tree, below) => (id, rest) = (tree, below),
             }
         }
-        Ok(Some(id))
     }
 }

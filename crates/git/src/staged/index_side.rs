@@ -6,10 +6,10 @@ use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_model::index::{Entry, EntryFlags, Index};
 use vigil_model::tracked::{DirNumber, InOrder, Member, Subdir, Tracked, TrackedFile};
+use vigil_objects::tree::{Key, TreeEntry};
 
 use super::change::FileState;
 use super::error::Error;
-use super::tree::{Key, TreeEntry};
 
 /// A tree object, and how far it has been read.
 pub(super) struct Cursor {

@@ -8,7 +8,7 @@ use gix_hash::{ObjectId, oid};
 
 use crate::objects::Objects;
 use crate::refs::Refs;
-use crate::staged::tree_entries;
+use vigil_objects::tree::{self, Key};
 
 /// Looks up the output of `driver`'s `command` for the object `id`. Whatever cannot be read counts as not cached.
 pub(super) fn look_up(
@@ -46,12 +46,13 @@ fn note(objects: &Objects, mut tree: ObjectId, id: &oid) -> Option<ObjectId> {
         buf.clear();
         objects.tree(&tree, &mut buf).ok()?;
         let mut folder = None;
-        for entry in tree_entries(&buf, id.kind()) {
+        for entry in tree::entries(&buf, id.kind()) {
             let entry = entry.ok()?;
-            if entry.name == rest && !entry.mode.is_tree() {
+            let Key { name, is_dir } = entry.key;
+            if name == rest && !is_dir {
                 return Some(entry.id);
             }
-            if entry.name.len() == 2 && rest.starts_with(entry.name) && entry.mode.is_tree() {
+            if name.len() == 2 && rest.starts_with(name) && is_dir {
                 folder = Some(entry.id);
             }
         }

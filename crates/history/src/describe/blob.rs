@@ -5,13 +5,14 @@ use std::hash::BuildHasherDefault;
 
 use bstr::BString;
 use gix_hash::ObjectId;
-use gix_object::{Kind, TreeRefIter};
+use gix_object::Kind;
 
 use super::walk::SEEN;
 use super::{Describer, Error};
 use crate::commits::{Commits, Number, Queue};
-use vigil_git::objects::Objects;
+use vigil_git::objects::{self, Objects};
 use vigil_model::id_hasher::IdHasher;
+use vigil_objects::tree;
 
 /// The flag that excludes a commit and its whole history. In git, walks through history and the search for names use
 /// the same bits of a commit, and some are still set by one when the next begins.
@@ -120,10 +121,20 @@ struct Finder<'a> {
 /// A tree that is being searched.
 struct Level {
     content: Vec<u8>,
-    /// The number of entries that were visited.
-    taken: usize,
+    /// How far it was read, in bytes.
+    read_len: usize,
     /// The length of the tree's path.
     path_length: usize,
+}
+
+/// Where the search of a tree stops.
+enum Search {
+    /// At the blob.
+    Found,
+    /// At a tree below, which comes first.
+    Below(ObjectId),
+    /// At its end.
+    Ended,
 }
 
 impl Finder<'_> {
@@ -134,31 +145,39 @@ impl Finder<'_> {
         self.enter(tree, 0, &mut levels)?;
         while let Some(level) = levels.last_mut() {
             path.truncate(level.path_length);
-            let mut below = None;
-            let entries = TreeRefIter::from_bytes(&level.content, self.objects.hash_kind());
-            for entry in entries.skip(level.taken) {
-                let Ok(entry) = entry else { break };
-                level.taken = level.taken.saturating_add(1);
-                if entry.mode.is_tree() {
-                    if !self.seen.contains(entry.oid) {
-                        path.extend_from_slice(entry.filename);
-                        path.push(b'/');
-                        below = Some(entry.oid.to_owned());
-                        break;
-                    }
-                } else if !entry.mode.is_commit() && entry.oid == self.id.as_ref() {
-                    path.extend_from_slice(entry.filename);
-                    return Ok(Some(path));
-                }
-            }
-            match below {
-                Some(tree) => self.enter(&tree, path.len(), &mut levels)?,
-                None => {
+            match self.search(level, &mut path)? {
+                Search::Found => return Ok(Some(path)),
+                Search::Below(tree) => self.enter(&tree, path.len(), &mut levels)?,
+                Search::Ended => {
                     levels.pop();
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Goes on in `level`, whose path is `path`, to the blob or a tree that was not searched; adds its name to `path`.
+    fn search(&self, level: &mut Level, path: &mut BString) -> Result<Search, objects::Error> {
+        let malformed = objects::Error::MalformedTree;
+        let rest = level.content.get(level.read_len..).unwrap_or_default();
+        let mut entries = tree::entries(rest, self.objects.hash_kind());
+        let mut next = entries.next().transpose().map_err(malformed)?;
+        while let Some(entry) = next {
+            // As in git, an entry is only looked at if the next one is well-formed.
+            next = entries.next().transpose().map_err(malformed)?;
+            level.read_len = level.read_len.saturating_add(entry.len);
+            if entry.mode.is_tree() {
+                if !self.seen.contains(&entry.id) {
+                    path.extend_from_slice(entry.key.name);
+                    path.push(b'/');
+                    return Ok(Search::Below(entry.id));
+                }
+            } else if !entry.mode.is_gitlink() && entry.id == *self.id {
+                path.extend_from_slice(entry.key.name);
+                return Ok(Search::Found);
+            }
+        }
+        Ok(Search::Ended)
     }
 
     /// Reads `tree`, unless it was read before.
@@ -178,7 +197,7 @@ impl Finder<'_> {
         self.objects.tree(tree, &mut content)?;
         levels.push(Level {
             content,
-            taken: 0,
+            read_len: 0,
             path_length,
         });
         Ok(())

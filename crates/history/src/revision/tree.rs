@@ -12,6 +12,7 @@ use super::names::{Resolver, Stop, fatal};
 use super::{Options, Outcome, Resolved};
 use vigil_git::objects::Circle;
 use vigil_objects::commit;
+use vigil_objects::tree::{Step, look_up};
 use vigil_stamp::paths::{bytes_of, is_missing};
 
 /// How many symbolic links are followed, as in Linux.
@@ -121,32 +122,31 @@ impl Resolver<'_> {
         if path.is_empty() {
             return Ok(Some((tree.id, None)));
         }
-        let hash_len = self.objects.hash_kind().len_in_bytes();
         let mut rest = path.as_bytes();
         loop {
-            let (name, below) = match rest.split_once_str("/") {
-                Some((name, below)) => (name, Some(below)),
-                None => (rest, None),
-            };
-            let Some((id, mode)) = find(&tree.bytes, name, hash_len) else {
-                return Ok(None);
+            let below = match self.look_up(&tree, rest)? {
+                Step::Missing => return Ok(None),
+                Step::Found(id, mode) => return Ok(Some((id, Some(mode)))),
+                Step::Below(id, below) => {
+                    rest = below;
+                    self.tree(&id)?
+                }
             };
             match below {
-                None => return Ok(Some((id, Some(mode)))),
-                Some(_) if !mode.is_tree() => return Ok(None),
-                Some(b"") => return Ok(Some((id, Some(mode)))),
-                Some(below) => rest = below,
-            }
-            match self.tree(&id)? {
-                Some(next) => tree = next,
+                Some(below) => tree = below,
                 None => return Ok(None),
             }
         }
     }
 
+    /// Looks up `path` in `tree` alone.
+    fn look_up<'p>(&self, tree: &Tree, path: &'p [u8]) -> Result<Step<'p>, Stop> {
+        look_up(&tree.bytes, path, self.objects.hash_kind())
+            .map_err(|problem| fatal(&[problem.as_bytes()]))
+    }
+
     /// Returns the object at `path`, following all symbolic links inside the tree.
     fn beyond_links(&self, tree: &ObjectId, path: &BStr) -> Result<Reached, Stop> {
-        let hash_len = self.objects.hash_kind().len_in_bytes();
         let mut rest = path.to_owned();
         let mut links_left = LINKS_MAX;
         let mut mode = None;
@@ -178,7 +178,7 @@ impl Resolver<'_> {
             if name.is_empty() {
                 return Ok(Reached::Object(current.id, mode));
             }
-            let Some((id, found)) = find(&current.bytes, &name, hash_len) else {
+            let Step::Found(id, found) = self.look_up(current, &name)? else {
                 return Err(missed(links_left));
             };
             mode = Some(found);
@@ -273,24 +273,4 @@ fn normalized(path: &[u8]) -> Option<BString> {
         normalized.push(b'/');
     }
     Some(normalized)
-}
-
-/// Finds the entry `name` in the contents of a tree. A malformed entry ends the tree.
-fn find(mut tree: &[u8], name: &[u8], hash_len: usize) -> Option<(ObjectId, FileMode)> {
-    while !tree.is_empty() {
-        let (head, rest) = tree.split_once_str(b"\0")?;
-        let (mode, found) = head.split_once_str(b" ")?;
-        let (id, rest) = rest.split_at_checked(hash_len)?;
-        if found == name {
-            return Some((ObjectId::try_from(id).ok()?, canonical(mode)?));
-        }
-        tree = rest;
-    }
-    None
-}
-
-/// Returns git's canonical mode for the recorded one, given in octal digits.
-fn canonical(digits: &[u8]) -> Option<FileMode> {
-    let mode = FileMode(u32::from_str_radix(digits.to_str().ok()?, 8).ok()?);
-    Some(mode.canonical_in_tree())
 }

@@ -1,27 +1,32 @@
-//! Reads tree objects, entry by entry.
+//! Reads tree objects, entry by entry. Each entry is `<mode> SP <name> NUL <id>`; an error's text is git's.
 
 use std::cmp::Ordering;
 
-use bstr::{BStr, ByteSlice};
+use bstr::ByteSlice;
 use gix_hash::{Kind, ObjectId};
 use vigil_model::mode::FileMode;
 
 /// One entry of a tree object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TreeEntry<'a> {
-    pub(crate) key: Key<'a>,
-    pub(crate) mode: FileMode,
-    pub(crate) id: ObjectId,
+pub struct TreeEntry<'a> {
+    /// Its name, and whether it is a directory.
+    pub key: Key<'a>,
+    /// Its mode, as git writes it.
+    pub mode: FileMode,
+    /// The object's id.
+    pub id: ObjectId,
     /// Its length in the tree object, in bytes.
-    pub(crate) len: usize,
+    pub len: usize,
 }
 
 /// The order of entries in one directory, in trees as well as in the index: by the bytes of their names, with a `/` at
 /// the end of a directory's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key<'a> {
-    pub(crate) name: &'a [u8],
-    pub(crate) is_dir: bool,
+pub struct Key<'a> {
+    /// The name.
+    pub name: &'a [u8],
+    /// Whether the entry is a directory.
+    pub is_dir: bool,
 }
 
 impl Ord for Key<'_> {
@@ -43,9 +48,11 @@ impl PartialOrd for Key<'_> {
 }
 
 impl<'a> TreeEntry<'a> {
-    /// Reads `mode SP name NUL id` at the start of `data`, the rest of a tree object; `None` at its end. The error is
-    /// git's text.
-    pub(crate) fn first(data: &'a [u8], hash: Kind) -> Result<Option<Self>, &'static str> {
+    /// Reads the entry at the start of `data`, the rest of a tree object with ids of the kind `hash`; `None` at its end.
+    ///
+    /// # Errors
+    /// The entry is malformed.
+    pub fn first(data: &'a [u8], hash: Kind) -> Result<Option<Self>, &'static str> {
         if data.is_empty() {
             return Ok(None);
         }
@@ -94,39 +101,65 @@ fn parse_mode(digits: &[u8]) -> Option<FileMode> {
     Some(FileMode(mode).canonical_in_tree())
 }
 
-/// An entry of a tree object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listed<'a> {
-    /// Its name.
-    pub name: &'a BStr,
-    /// Its mode, as git writes it.
-    pub mode: FileMode,
-    /// The object's id.
-    pub id: ObjectId,
-}
-
 /// Returns the entries of the tree object `contents`, with ids of the kind `hash`, in their order. Ends with the first
-/// error, whose text is git's.
-pub fn tree_entries(
+/// error.
+pub fn entries(
     contents: &[u8],
     hash: Kind,
-) -> impl Iterator<Item = Result<Listed<'_>, &'static str>> {
+) -> impl Iterator<Item = Result<TreeEntry<'_>, &'static str>> {
     let mut rest = contents;
     std::iter::from_fn(move || match TreeEntry::first(rest, hash) {
         Ok(None) => None,
         Ok(Some(entry)) => {
             rest = rest.get(entry.len..).unwrap_or_default();
-            Some(Ok(Listed {
-                name: entry.key.name.into(),
-                mode: entry.mode,
-                id: entry.id,
-            }))
+            Some(Ok(entry))
         }
         Err(words) => {
             rest = b"";
             Some(Err(words))
         }
     })
+}
+
+/// Where a path leads in one tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'p> {
+    /// To nothing.
+    Missing,
+    /// To an object: its id and mode.
+    Found(ObjectId, FileMode),
+    /// Into another tree: its id, and the rest of the path.
+    Below(ObjectId, &'p [u8]),
+}
+
+/// Looks up `path` in the tree object `contents`, with ids of the kind `hash`. A path with a slash at its end is a
+/// directory. As in git, an entry is only looked at if the next one is well-formed, and the search ends with the first name
+/// that sorts after the path.
+///
+/// # Errors
+/// An entry on the way is malformed.
+pub fn look_up<'p>(contents: &[u8], path: &'p [u8], hash: Kind) -> Result<Step<'p>, &'static str> {
+    let mut entries = entries(contents, hash);
+    let mut next = entries.next().transpose()?;
+    while let Some(entry) = next {
+        next = entries.next().transpose()?;
+        let name = entry.key.name;
+        let Some((head, rest)) = path.split_at_checked(name.len()) else {
+            continue;
+        };
+        match (head.cmp(name), rest) {
+            (Ordering::Less, _) => break,
+            (Ordering::Equal, [] | [b'/']) if rest.is_empty() || entry.key.is_dir => {
+                return Ok(Step::Found(entry.id, entry.mode));
+            }
+            (Ordering::Equal, [b'/', below @ ..]) if entry.key.is_dir => {
+                return Ok(Step::Below(entry.id, below));
+            }
+            (Ordering::Equal, [b'/', ..]) => break,
+            (Ordering::Equal | Ordering::Greater, _) => {}
+        }
+    }
+    Ok(Step::Missing)
 }
 
 #[cfg(test)]
@@ -195,6 +228,34 @@ mod tests {
                 [first.clone(), Err(words)],
                 "{head}"
             );
+        }
+    }
+
+    #[test]
+    fn paths_are_looked_up_as_git_does() {
+        let file = (ObjectId::from([7; 20]), FileMode(0o100_644));
+        let dir = ObjectId::from([7; 20]);
+        let found = Ok(Step::Found(file.0, file.1));
+        let tree = ["100644 a", "40000 d", "100644 f"].map(entry).concat();
+        let look = |tree: &[u8], path: &'static str| look_up(tree, path.as_bytes(), Kind::Sha1);
+        assert_eq!(look(&tree, "a"), found);
+        assert_eq!(look(&tree, "f"), found);
+        assert_eq!(look(&tree, "d/"), Ok(Step::Found(dir, FileMode(0o040_000))));
+        assert_eq!(look(&tree, "d/x/y"), Ok(Step::Below(dir, b"x/y")));
+        for path in ["", "a/", "a/b", "b", "dd", "g"] {
+            assert_eq!(look(&tree, path), Ok(Step::Missing), "{path}");
+        }
+        assert_eq!(look(b"", "a"), Ok(Step::Missing));
+        // Out of order, a name is not found.
+        let tree = ["100644 f", "100644 a"].map(entry).concat();
+        assert_eq!(look(&tree, "a"), Ok(Step::Missing));
+        // An entry counts only if the next one is well-formed.
+        let tree = ["100644 a", "100644 b", "x c", "100644 d"]
+            .map(entry)
+            .concat();
+        assert_eq!(look(&tree, "a"), found);
+        for path in ["b", "c", "d"] {
+            assert_eq!(look(&tree, path), Err("malformed mode in tree entry"));
         }
     }
 
