@@ -13,7 +13,7 @@ use vigil_git::refs::Refs;
 use vigil_git::repository::{self, Repository, Search};
 use vigil_history::fuzzing::{TimeZone, regex, shown_date};
 use vigil_history::mailmap::Mailmap;
-use vigil_history::revision::{Options, Outcome, StagedPaths, resolve_in_context};
+use vigil_history::revision::{Options, StagedPaths, Unresolved, resolve_in_context};
 use vigil_model::{HashKind, ObjectId};
 use vigil_objects::Kind;
 use vigil_objects::commit_graph::CommitGraph;
@@ -203,18 +203,21 @@ pub(crate) fn revision(data: &[u8]) {
         &StagedPaths::new(),
     );
     assert!(answer.messages.iter().all(|line| !line.contains(&b'\n')));
-    let report = answer.outcome.batch_report(name.as_bstr(), b'\n');
-    match answer.outcome {
-        Outcome::Found(found) => {
-            assert!(report.is_none());
+    let why = match answer.outcome {
+        Err(why) => why,
+        Ok(found) => {
             let has_digits = name.find(found.id.to_string().as_bytes()).is_some()
                 || name.to_ascii_lowercase().contains_str(found.id.to_string());
             let kind = asked.objects.kind(&found.id).expect("sound objects");
             assert!(kind.is_some() || has_digits || found.id.is_null(), "{name}");
+            return;
         }
-        Outcome::Fatal(text) => assert!(report.is_none() && !text.is_empty()),
-        Outcome::Failed(error) => panic!("{name}: {error}"),
-        Outcome::FatalWithoutMessage => {}
+    };
+    let report = why.batch_report(name.as_bstr(), b'\n');
+    match why {
+        Unresolved::Fatal(text) => assert!(report.is_none() && !text.is_empty()),
+        Unresolved::Failed(error) => panic!("{name}: {error}"),
+        Unresolved::FatalWithoutMessage => {}
         _ => assert!(report.is_some()),
     }
 }

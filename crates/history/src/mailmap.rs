@@ -15,7 +15,7 @@ use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 
 use self::ident::Ident;
-use super::revision::{self, Options, Outcome, StagedPaths, resolve_in_context};
+use super::revision::{self, Options, StagedPaths, Unresolved, resolve_in_context};
 use vigil_git::config;
 use vigil_git::objects::{self, Objects};
 use vigil_git::refs::Refs;
@@ -149,10 +149,10 @@ impl Loaded {
         let answer = resolve_in_context(name, &options, repository, refs, objects, staged);
         self.messages.extend(answer.messages);
         let id = match answer.outcome {
-            Outcome::Found(found) => found.id,
-            Outcome::Fatal(text) => return Err(Error::Fatal(text)),
-            Outcome::Failed(error) => return Err(error.into()),
-            _ => return Ok(()),
+            Ok(found) => found.id,
+            Err(Unresolved::Fatal(text)) => return Err(Error::Fatal(text)),
+            Err(Unresolved::Failed(error)) => return Err(error.into()),
+            Err(_) => return Ok(()),
         };
         let mut contents = Vec::new();
         match objects.read(&id, &mut contents)? {

@@ -64,7 +64,7 @@ pub struct Options {
     pub follow_symlinks: bool,
     /// Whether messages about ambiguity are suppressed, as by `rev-parse -q`.
     pub quietly: bool,
-    /// Whether failures are fatal: missing paths are explained in [`Outcome::Fatal`], and messages are not searched.
+    /// Whether failures are fatal: missing paths are explained in [`Unresolved::Fatal`], and messages are not searched.
     /// git's `cat-file` resolves the name on its command line this way.
     pub is_fatal_on_failure: bool,
     /// Whether the name must have a path (`cat-file --textconv`).
@@ -86,11 +86,9 @@ pub struct Resolved {
     pub path: Option<BString>,
 }
 
-/// The result of resolving a name.
+/// Why a name leads to no object here.
 #[derive(Debug)]
-pub enum Outcome {
-    /// An object.
-    Found(Resolved),
+pub enum Unresolved {
     /// A symbolic link leads out of the tree, to this path, which is absolute or relative to the top.
     OutOfTree(BString),
     /// There is no such object.
@@ -111,9 +109,17 @@ pub enum Outcome {
     Failed(Error),
 }
 
-impl Outcome {
+impl Unresolved {
+    /// Whether git exits.
+    pub fn is_fatal(&self) -> bool {
+        matches!(
+            self,
+            Self::Fatal(_) | Self::FatalWithoutMessage | Self::Failed(_)
+        )
+    }
+
     /// Returns what a batch of `cat-file` prints for `name` instead of an object, with `delimiter` at the end of
-    /// each line. `None` if there is an object, or if git exits.
+    /// each line. `None` if git exits.
     pub fn batch_report(&self, name: &BStr, delimiter: u8) -> Option<BString> {
         let word = match self {
             Self::Missing | Self::Ambiguous => {
@@ -127,9 +133,7 @@ impl Outcome {
             Self::DanglingLink => "dangling",
             Self::LinkLoop => "loop",
             Self::NotDirectory => "notdir",
-            Self::Found(_) | Self::Fatal(_) | Self::FatalWithoutMessage | Self::Failed(_) => {
-                return None;
-            }
+            Self::Fatal(_) | Self::FatalWithoutMessage | Self::Failed(_) => return None,
         };
         let path = match self {
             Self::OutOfTree(path) => path.as_ref(),
@@ -141,13 +145,37 @@ impl Outcome {
     }
 }
 
+impl From<refs::Error> for Unresolved {
+    fn from(error: refs::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<objects::Error> for Unresolved {
+    fn from(error: objects::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<config::Error> for Unresolved {
+    fn from(error: config::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<index_file::Error> for Unresolved {
+    fn from(error: index_file::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 /// The result of resolving a name, and git's messages.
 #[derive(Debug)]
 pub struct Answer {
     /// Whole lines for stderr, without line feeds.
     pub messages: Vec<BString>,
-    /// The result.
-    pub outcome: Outcome,
+    /// The object, or why there is none.
+    pub outcome: Result<Resolved, Unresolved>,
 }
 
 /// Resolves `name` like git in `repository`: by its references and their logs, its objects, and the index, which
@@ -163,10 +191,7 @@ pub fn resolve_in_context(
     staged: &StagedPaths,
 ) -> Answer {
     let mut resolver = Resolver::new(Some(repository), refs, objects);
-    let outcome = match resolver.resolve(name, options, Some(staged)) {
-        Ok(outcome) => outcome,
-        Err(stop) => stop.into(),
-    };
+    let outcome = resolver.resolve(name, options, Some(staged));
     resolver.collect_messages();
     Answer {
         messages: resolver.messages,
@@ -186,9 +211,9 @@ pub fn resolve(name: &BStr, refs: &Refs, objects: &Objects) -> Result<Option<Obj
         ..Options::default()
     };
     match Resolver::new(None, refs, objects).resolve(name, &options, None) {
-        Ok(Outcome::Found(found)) => Ok(Some(found.id)),
-        Err(names::Stop::Failed(error)) => Err(error),
-        Ok(_) | Err(_) => Ok(None),
+        Ok(found) => Ok(Some(found.id)),
+        Err(Unresolved::Failed(error)) => Err(error),
+        Err(_) => Ok(None),
     }
 }
 

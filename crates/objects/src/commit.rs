@@ -163,9 +163,24 @@ pub fn first_id(field: &[u8], content: &[u8], hash: Kind) -> Option<ObjectId> {
     ObjectId::from_hex(digits).ok()
 }
 
+/// Returns git's subject of a commit's message: its first paragraph in one line, without the white space at the ends of
+/// its lines.
+pub fn subject(message: &[u8]) -> Vec<u8> {
+    let lines = message.lines().map(|line| line.trim_ascii_end());
+    let lines = lines.skip_while(|line| line.is_empty());
+    let paragraph: Vec<&[u8]> = lines.take_while(|line| !line.is_empty()).collect();
+    paragraph.join(&b' ')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_subject_is_the_first_paragraph_in_one_line() {
+        assert_eq!(subject(b" \n\n one \n\ttwo\r\n \nthree\n"), b" one \ttwo");
+        assert_eq!(subject(b"\n"), b"");
+    }
 
     fn with_message(message: &str) -> Commit {
         let tree = "1".repeat(40);

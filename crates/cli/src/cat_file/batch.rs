@@ -8,7 +8,6 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
 use vigil_git::remote_objects;
 use vigil_history::revision;
-use vigil_history::revision::Outcome;
 use vigil_linux::process::cores;
 use vigil_model::config_value;
 
@@ -289,16 +288,16 @@ impl<'a> Lines<'a> {
                 let answer = self.sources.resolve(name, &options);
                 say(&answer.messages);
                 match answer.outcome {
-                    Outcome::Found(found) => RequestedObject {
+                    Ok(found) => RequestedObject {
                         id: found.id,
                         name: Some(name),
                         mode: found.mode,
                         rest,
                     },
-                    other => {
+                    Err(why) => {
                         let delimiter = self.arguments.output_delimiter;
-                        let Some(report) = other.batch_report(name, delimiter) else {
-                            return Err(Failure::of_name(other));
+                        let Some(report) = why.batch_report(name, delimiter) else {
+                            return Err(Failure::of_name(why));
                         };
                         self.printer.output.buf.extend_from_slice(&report);
                         return Ok(());

@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 use vigil_git::objects;
-use vigil_history::revision::Outcome;
+use vigil_history::revision::Unresolved;
 use vigil_model::raw_text::message_bytes;
 
 use crate::pager;
@@ -51,10 +51,10 @@ impl Failure {
     }
 
     /// The failure with which git exits when a name cannot be resolved.
-    pub(super) fn of_name(outcome: Outcome) -> Self {
-        Self::Reply(match outcome {
-            Outcome::Fatal(text) => Reply::fatal(text),
-            Outcome::Failed(error) => Reply::fatal(message_bytes(&error)),
+    pub(super) fn of_name(why: Unresolved) -> Self {
+        Self::Reply(match why {
+            Unresolved::Fatal(text) => Reply::fatal(text),
+            Unresolved::Failed(error) => Reply::fatal(message_bytes(&error)),
             _ => Reply::complained(Vec::new(), Reply::FATAL),
         })
     }

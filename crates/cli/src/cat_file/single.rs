@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use bstr::{BStr, ByteSlice};
-use vigil_history::revision::{self, Outcome};
+use vigil_history::revision;
 use vigil_model::ObjectId;
 use vigil_model::quote::{QuoteRule, append_quoted};
 use vigil_objects::{Kind, Location, Reader, StreamError, tree};
@@ -49,11 +49,9 @@ pub(super) fn print(
     let answer = sources.resolve(name, &options);
     say(&answer.messages);
     let found = match answer.outcome {
-        Outcome::Found(found) => found,
-        other @ (Outcome::Fatal(_) | Outcome::FatalWithoutMessage | Outcome::Failed(_)) => {
-            return Err(Failure::of_name(other));
-        }
-        _ => return Err(not_valid(name).into()),
+        Ok(found) => found,
+        Err(why) if why.is_fatal() => return Err(Failure::of_name(why)),
+        Err(_) => return Err(not_valid(name).into()),
     };
     let mut one = SingleObject {
         sources,

@@ -15,7 +15,7 @@ use vigil_git::remote_objects::RemoteObjects;
 use vigil_git::repository::Repository;
 use vigil_history::mailmap::{Loaded, Mailmap};
 use vigil_history::revision::staged::StagedPaths;
-use vigil_history::revision::{self, Answer, Outcome};
+use vigil_history::revision::{self, Answer, Unresolved};
 use vigil_model::ObjectId;
 use vigil_model::raw_text::message_bytes;
 use vigil_objects::{Kind, ObjectStore};
@@ -106,7 +106,7 @@ impl Sources {
             &self.staged,
         );
         if let Some(own) = own
-            && let Outcome::Fatal(text) = &mut answer.outcome
+            && let Err(Unresolved::Fatal(text)) = &mut answer.outcome
             && let Some((own, rest)) = own.split_at_checked(self.hex_len)
             && let Some(given) = name.strip_suffix(rest)
         {

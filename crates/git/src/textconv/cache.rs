@@ -8,6 +8,7 @@ use gix_hash::{ObjectId, oid};
 
 use crate::objects::Objects;
 use crate::refs::Refs;
+use vigil_objects::commit::subject;
 use vigil_objects::tree::{self, Key};
 
 /// Looks up the output of `driver`'s `command` for the object `id`. Whatever cannot be read counts as not cached.
@@ -21,20 +22,13 @@ pub(super) fn look_up(
     let newest = refs.resolve(name.as_bstr()).ok()??;
     let (newest, _) = objects.peel(&newest).ok()??;
     let commit = objects.commit(&newest).ok()?;
-    if subject(&commit.message) != command.as_bytes() {
+    if subject(&commit.message).trim_ascii() != command.as_bytes() {
         return None;
     }
     let note = note(objects, commit.tree, id)?;
     let mut contents = Vec::new();
     objects.read(&note, &mut contents).ok()??;
     Some(contents)
-}
-
-/// Returns the lines up to the first empty one, joined to one line.
-fn subject(message: &[u8]) -> Vec<u8> {
-    let lines = message.trim_start().lines().map(ByteSlice::trim_end);
-    let lines: Vec<&[u8]> = lines.take_while(|line| !line.is_empty()).collect();
-    lines.join(&b' ')
 }
 
 /// Returns the note for `id`: its path is the id, split into directories of two digits each, at any depth.

@@ -4,7 +4,7 @@ use bstr::{BStr, BString};
 use gix_hash::{ObjectId, oid};
 
 use super::error::Error;
-use crate::revision::{self, Outcome};
+use crate::revision::{self, Unresolved};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
@@ -37,10 +37,10 @@ impl Context<'_> {
         );
         messages.extend(answer.messages);
         match answer.outcome {
-            Outcome::Found(found) => Ok(Some(found.id)),
-            Outcome::Fatal(text) => Err(Error::Name { text }),
-            Outcome::Failed(error) => Err(error.into()),
-            _ => Ok(None),
+            Ok(found) => Ok(Some(found.id)),
+            Err(Unresolved::Fatal(text)) => Err(Error::Name { text }),
+            Err(Unresolved::Failed(error)) => Err(error.into()),
+            Err(_) => Ok(None),
         }
     }
 }

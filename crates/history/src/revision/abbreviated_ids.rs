@@ -4,8 +4,9 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-use super::names::{Flags, Resolver, Stop};
-use super::{Hint, date};
+use super::names::{Flags, Resolver};
+use super::{Hint, Unresolved, date};
+use vigil_objects::commit::subject;
 
 /// The least number of digits of an abbreviated id.
 const DIGITS_MIN: usize = 4;
@@ -28,16 +29,20 @@ impl Hint {
 
 impl Resolver<'_> {
     /// Returns the object with the abbreviated id `name`.
-    pub(super) fn abbreviated(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
+    pub(super) fn abbreviated(
+        &mut self,
+        name: &BStr,
+        flags: Flags,
+    ) -> Result<ObjectId, Unresolved> {
         let Some(digits) = digits_of(name) else {
-            return Err(Stop::Missing);
+            return Err(Unresolved::Missing);
         };
         let found = self.objects.starting_with(digits.as_bstr())?;
         if let [only] = found.as_slice() {
             return Ok(*only);
         }
         if found.is_empty() {
-            return Err(Stop::Missing);
+            return Err(Unresolved::Missing);
         }
         let hint = flags.hint.or_else(|| {
             let word = self.repository?.config.string("core.disambiguate")?;
@@ -58,23 +63,23 @@ impl Resolver<'_> {
             let shown = if likely.is_empty() { found } else { likely };
             self.say_ambiguous(digits.as_bstr(), shown)?;
         }
-        Err(Stop::Ambiguous)
+        Err(Unresolved::Ambiguous)
     }
 
     /// Whether `name` could be an abbreviated id as well.
-    pub(super) fn is_abbreviated_id(&mut self, name: &BStr) -> Result<bool, Stop> {
+    pub(super) fn is_abbreviated_id(&mut self, name: &BStr) -> Result<bool, Unresolved> {
         let flags = Flags {
             quietly: true,
             ..Flags::default()
         };
         match self.abbreviated(name, flags) {
             Ok(_) => Ok(true),
-            Err(stop @ Stop::Failed(_)) => Err(stop),
+            Err(why @ Unresolved::Failed(_)) => Err(why),
             Err(_) => Ok(false),
         }
     }
 
-    fn fits(&self, id: &ObjectId, hint: Hint) -> Result<bool, Stop> {
+    fn fits(&self, id: &ObjectId, hint: Hint) -> Result<bool, Unresolved> {
         let kind = self.objects.kind(id)?;
         Ok(match (hint, kind) {
             (_, None) => false,
@@ -92,7 +97,11 @@ impl Resolver<'_> {
         })
     }
 
-    fn say_ambiguous(&mut self, digits: &BStr, candidates: Vec<ObjectId>) -> Result<(), Stop> {
+    fn say_ambiguous(
+        &mut self,
+        digits: &BStr,
+        candidates: Vec<ObjectId>,
+    ) -> Result<(), Unresolved> {
         self.add_message(&[b"error: short object ID ", digits, b" is ambiguous"]);
         self.add_message(&[b"hint: The candidates are:"]);
         let mut sorted = Vec::new();
@@ -118,7 +127,7 @@ impl Resolver<'_> {
     }
 
     /// Returns `id` with as many digits as git prints, and as are needed to be unique.
-    fn shortened(&self, id: &ObjectId) -> Result<String, Stop> {
+    fn shortened(&self, id: &ObjectId) -> Result<String, Unresolved> {
         let hex = id.to_string();
         let Some(repository) = self.repository else {
             return Ok(hex);
@@ -138,7 +147,11 @@ impl Resolver<'_> {
         Ok(hex.get(..length).unwrap_or(&hex).to_owned())
     }
 
-    fn described_candidate(&self, id: &ObjectId, kind: Option<Kind>) -> Result<Vec<u8>, Stop> {
+    fn described_candidate(
+        &self,
+        id: &ObjectId,
+        kind: Option<Kind>,
+    ) -> Result<Vec<u8>, Unresolved> {
         let mut content = Vec::new();
         Ok(match kind {
             None => b" [bad object]".to_vec(),
@@ -189,12 +202,4 @@ fn time_of(person: &[u8]) -> Option<(i64, i32)> {
     let time_s = words.next()??.parse().ok()?;
     let zone = words.next().flatten().and_then(|zone| zone.parse().ok());
     Some((time_s, zone.unwrap_or(0)))
-}
-
-/// Returns the first paragraph of a message in one line.
-fn subject(message: &[u8]) -> Vec<u8> {
-    let lines = message.lines().map(|line| line.trim_ascii_end());
-    let lines = lines.skip_while(|line| line.is_empty());
-    let paragraph: Vec<&[u8]> = lines.take_while(|line| !line.is_empty()).collect();
-    paragraph.join(&b' ')
 }

@@ -3,10 +3,10 @@
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
-use super::date;
-use super::names::{Flags, Resolver, Stop, fatal};
+use super::names::{Flags, Resolver, fatal};
 use super::reflog::Log;
 use super::refname::Expanded;
+use super::{Unresolved, date};
 
 /// The least number in braces that is a time and not the index of a log entry.
 const TIME_MIN: i32 = 100_000_000;
@@ -27,8 +27,8 @@ impl Resolver<'_> {
         entry: &[u8],
         found: Expanded,
         flags: Flags,
-    ) -> Result<ObjectId, Stop> {
-        let repository = self.repository.ok_or(Stop::Missing)?;
+    ) -> Result<ObjectId, Unresolved> {
+        let repository = self.repository.ok_or(Unresolved::Missing)?;
         let number = match entry.iter().all(u8::is_ascii_digit) {
             true => Some(number_of(entry)),
             false => None,
@@ -45,7 +45,7 @@ impl Resolver<'_> {
         }
         let time_s = match number {
             Some(time_s) => time_s.into(),
-            None => date::parse(entry.as_bstr(), repository).ok_or(Stop::Missing)?,
+            None => date::parse(entry.as_bstr(), repository).ok_or(Unresolved::Missing)?,
         };
         let (log, at) = Log::up_to_time(self.refs, found.name.as_bstr(), time_s)?;
         let Some(oldest) = log.records.last() else {
@@ -81,7 +81,7 @@ impl Resolver<'_> {
         found: &Expanded,
         shown: impl Fn() -> BString,
         flags: Flags,
-    ) -> Result<ObjectId, Stop> {
+    ) -> Result<ObjectId, Unresolved> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let log = Log::up_to(self.refs, found.name.as_bstr(), at)?;
         if log.records.is_empty() {
@@ -130,17 +130,17 @@ impl Resolver<'_> {
     }
 }
 
-fn too_few_entries(shown: &BStr, count: usize, flags: Flags) -> Stop {
+fn too_few_entries(shown: &BStr, count: usize, flags: Flags) -> Unresolved {
     let count = format!("' only has {count} entries");
     match flags.quietly {
-        true => Stop::FatalWithoutMessage,
+        true => Unresolved::FatalWithoutMessage,
         false => fatal(&[b"log for '", shown, count.as_bytes()]),
     }
 }
 
-fn log_is_empty(found: &Expanded, flags: Flags) -> Stop {
+fn log_is_empty(found: &Expanded, flags: Flags) -> Unresolved {
     match flags.quietly {
-        true => Stop::FatalWithoutMessage,
+        true => Unresolved::FatalWithoutMessage,
         false => fatal(&[b"log for ", &found.name, b" is empty"]),
     }
 }

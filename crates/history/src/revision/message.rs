@@ -4,7 +4,8 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-use super::names::{Resolver, Stop};
+use super::Unresolved;
+use super::names::Resolver;
 use super::regex::Regex;
 use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects::Parsed;
@@ -51,7 +52,7 @@ const MATCHES: u32 = 4;
 
 impl Resolver<'_> {
     /// Returns the youngest matching commit in the history of all references.
-    pub(super) fn message_anywhere(&mut self, pattern: &BStr) -> Result<ObjectId, Stop> {
+    pub(super) fn message_anywhere(&mut self, pattern: &BStr) -> Result<ObjectId, Unresolved> {
         let mut tips: Vec<(BString, ObjectId)> = Vec::new();
         self.refs.for_each(BStr::new(""), |name, id, _| {
             tips.push((name.to_owned(), id.to_owned()));
@@ -78,7 +79,7 @@ impl Resolver<'_> {
         &mut self,
         tips: &[(BString, ObjectId)],
         takes_all_apart: bool,
-    ) -> Result<Vec<ObjectId>, Stop> {
+    ) -> Result<Vec<ObjectId>, Unresolved> {
         let includes_broken = match self.repository {
             Some(repository) => refs::includes_broken(&repository.environment)?,
             None => true,
@@ -123,8 +124,8 @@ impl Resolver<'_> {
         &mut self,
         pattern: &BStr,
         tips: &[ObjectId],
-    ) -> Result<ObjectId, Stop> {
-        let search = Search::parse(pattern).ok_or(Stop::Missing)?;
+    ) -> Result<ObjectId, Unresolved> {
+        let search = Search::parse(pattern).ok_or(Unresolved::Missing)?;
         let mut commits = Commits::new(self.objects);
         let mut queue = Queue::default();
         for tip in tips {
@@ -158,7 +159,7 @@ impl Resolver<'_> {
                 return Ok(id);
             }
         }
-        Err(Stop::Missing)
+        Err(Unresolved::Missing)
     }
 
     /// Adds a commit to the queue, unless it was there before.
@@ -168,7 +169,7 @@ impl Resolver<'_> {
         search: &Search,
         commits: &mut Commits<'_>,
         queue: &mut Queue,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Unresolved> {
         if commits.flags_of(number) & SEEN != 0
             || !commits.read_or_report(number, &mut self.messages)?
         {

@@ -4,12 +4,11 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-use super::{Error, Hint, Options, Outcome, Resolved, StagedPaths};
+use super::{Hint, Options, Resolved, StagedPaths, Unresolved};
 use crate::commits::{Commits, Number};
-use vigil_git::objects::{self, Circle, Objects, Parsed};
+use vigil_git::objects::{Circle, Objects, Parsed};
 use vigil_git::refs::{self, Refs};
 use vigil_git::repository::Repository;
-use vigil_git::{config, index_file};
 use vigil_model::raw_text::text_bytes;
 
 /// How many commits in a row are recorded to be commits, to detect a tag that claims otherwise.
@@ -18,68 +17,16 @@ const NOTED_MAX: usize = 256;
 /// How many `^{...}` may be nested.
 const DEPTH_MAX: usize = 256;
 
-/// Why there is no object.
-#[derive(Debug)]
-pub(super) enum Stop {
-    Missing,
-    Ambiguous,
-    DanglingLink,
-    LinkLoop,
-    NotDirectory,
-    Fatal(BString),
-    FatalWithoutMessage,
-    Failed(Error),
-}
-
 /// Makes a fatal error of git's message, which may contain any bytes.
-pub(super) fn fatal(parts: &[&[u8]]) -> Stop {
-    Stop::Fatal(parts.concat().into())
-}
-
-impl From<Stop> for Outcome {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Missing => Self::Missing,
-            Stop::Ambiguous => Self::Ambiguous,
-            Stop::DanglingLink => Self::DanglingLink,
-            Stop::LinkLoop => Self::LinkLoop,
-            Stop::NotDirectory => Self::NotDirectory,
-            Stop::Fatal(text) => Self::Fatal(text),
-            Stop::FatalWithoutMessage => Self::FatalWithoutMessage,
-            Stop::Failed(error) => Self::Failed(error),
-        }
-    }
-}
-
-impl From<refs::Error> for Stop {
-    fn from(error: refs::Error) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<objects::Error> for Stop {
-    fn from(error: objects::Error) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<config::Error> for Stop {
-    fn from(error: config::Error) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<index_file::Error> for Stop {
-    fn from(error: index_file::Error) -> Self {
-        Self::Failed(error.into())
-    }
+pub(super) fn fatal(parts: &[&[u8]]) -> Unresolved {
+    Unresolved::Fatal(parts.concat().into())
 }
 
 /// Turns a missing object into `None`, so that another rule can be tried; keeps errors that end the search.
-fn or_none<T>(result: Result<T, Stop>) -> Result<Option<T>, Stop> {
+fn or_none<T>(result: Result<T, Unresolved>) -> Result<Option<T>, Unresolved> {
     match result {
         Ok(found) => Ok(Some(found)),
-        Err(stop @ (Stop::Fatal(_) | Stop::FatalWithoutMessage | Stop::Failed(_))) => Err(stop),
+        Err(why) if why.is_fatal() => Err(why),
         Err(_) => Ok(None),
     }
 }
@@ -218,7 +165,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns a boolean that is true unless it is configured otherwise.
-    pub(super) fn is_on(&self, key: &str) -> Result<bool, Stop> {
+    pub(super) fn is_on(&self, key: &str) -> Result<bool, Unresolved> {
         match self.repository {
             Some(repository) => Ok(repository.config.boolean(key)? != Some(false)),
             None => Ok(true),
@@ -231,7 +178,7 @@ impl<'a> Resolver<'a> {
         name: &BStr,
         options: &Options,
         staged: Option<&StagedPaths>,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<Resolved, Unresolved> {
         let flags = Flags {
             quietly: options.quietly,
             hint: options.hint,
@@ -246,16 +193,14 @@ impl<'a> Resolver<'a> {
                 ]));
             }
             Ok(id) => {
-                return Ok(Outcome::Found(Resolved {
+                return Ok(Resolved {
                     id,
                     mode: None,
                     path: None,
-                }));
+                });
             }
-            Err(stop @ (Stop::Fatal(_) | Stop::FatalWithoutMessage | Stop::Failed(_))) => {
-                return Err(stop);
-            }
-            Err(stop) => stop,
+            Err(why) if why.is_fatal() => return Err(why),
+            Err(why) => why,
         };
         if let Some(rest) = name.strip_prefix(b":") {
             if !options.is_fatal_on_failure
@@ -263,13 +208,13 @@ impl<'a> Resolver<'a> {
                 && !pattern.is_empty()
             {
                 let id = self.message_anywhere(pattern.as_bstr())?;
-                return Ok(Outcome::Found(Resolved {
+                return Ok(Resolved {
                     id,
                     mode: None,
                     path: None,
-                }));
+                });
             }
-            let staged = staged.ok_or(Stop::Missing)?;
+            let staged = staged.ok_or(Unresolved::Missing)?;
             return self.staged(rest.as_bstr(), options, staged);
         }
         let Some((revision, path)) = split_path(name) else {
@@ -287,12 +232,12 @@ impl<'a> Resolver<'a> {
     }
 
     /// Resolves the part before a path.
-    pub(super) fn object(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
+    pub(super) fn object(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Unresolved> {
         let mut suffixes = Vec::new();
         let mut base = name.as_bytes();
         while let Some(suffix) = Suffix::split(base) {
             base = suffix.base;
-            suffixes.push((suffix.sign, suffix.number.ok_or(Stop::Missing)?));
+            suffixes.push((suffix.sign, suffix.number.ok_or(Unresolved::Missing)?));
         }
         if suffixes.is_empty() {
             return self.base(name, flags);
@@ -308,9 +253,9 @@ impl<'a> Resolver<'a> {
     }
 
     /// Resolves the part before any `^` and `~`.
-    fn base(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
+    fn base(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Unresolved> {
         if self.depth >= DEPTH_MAX {
-            return Err(Stop::Missing);
+            return Err(Unresolved::Missing);
         }
         if let Some(id) = or_none(self.peeled(name, flags))? {
             return Ok(id);
@@ -325,37 +270,41 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the commit that `id` leads to, where `~` and `^` start. An object of another type is not read.
-    fn commit(&mut self, id: &ObjectId, commits: &mut Commits<'_>) -> Result<Number, Stop> {
-        let (target, kind) = self.objects.peel(id)?.ok_or(Stop::Missing)?;
+    fn commit(&mut self, id: &ObjectId, commits: &mut Commits<'_>) -> Result<Number, Unresolved> {
+        let (target, kind) = self.objects.peel(id)?.ok_or(Unresolved::Missing)?;
         if kind != Kind::Commit {
             let text = format!("error: object {id} is a {kind}, not a commit");
             self.add_message(&[text.as_bytes()]);
-            return Err(Stop::Missing);
+            return Err(Unresolved::Missing);
         }
         let number = commits.number_of(&target);
         self.read_commit(number, commits)
     }
 
-    fn read_commit(&mut self, number: Number, commits: &mut Commits<'_>) -> Result<Number, Stop> {
+    fn read_commit(
+        &mut self,
+        number: Number,
+        commits: &mut Commits<'_>,
+    ) -> Result<Number, Unresolved> {
         match commits.read_or_report(number, &mut self.messages)? {
             true => Ok(number),
-            false => Err(Stop::Missing),
+            false => Err(Unresolved::Missing),
         }
     }
 
     /// Returns the parent `number` of the commit that `id` leads to, from 1; 0 means that commit.
-    fn parent(&mut self, id: &ObjectId, number: usize) -> Result<ObjectId, Stop> {
+    fn parent(&mut self, id: &ObjectId, number: usize) -> Result<ObjectId, Unresolved> {
         let mut commits = Commits::new(self.objects);
         let mut commit = self.commit(id, &mut commits)?;
         commits.note_links(commit);
         if let Some(at) = number.checked_sub(1) {
-            commit = commits.parent(commit, at).ok_or(Stop::Missing)?;
+            commit = commits.parent(commit, at).ok_or(Unresolved::Missing)?;
         }
-        commits.id_of(commit).ok_or(Stop::Missing)
+        commits.id_of(commit).ok_or(Unresolved::Missing)
     }
 
     /// Returns the ancestor of the commit that `id` leads to, `count` first parents away.
-    fn ancestor(&mut self, id: &ObjectId, count: usize) -> Result<ObjectId, Stop> {
+    fn ancestor(&mut self, id: &ObjectId, count: usize) -> Result<ObjectId, Unresolved> {
         let mut commits = Commits::new(self.objects);
         let mut commit = self.commit(id, &mut commits)?;
         for step in 0..count {
@@ -363,33 +312,33 @@ impl<'a> Resolver<'a> {
             if step < NOTED_MAX {
                 commits.note_links(commit);
             }
-            commit = commits.parent(commit, 0).ok_or(Stop::Missing)?;
+            commit = commits.parent(commit, 0).ok_or(Unresolved::Missing)?;
         }
-        commits.id_of(commit).ok_or(Stop::Missing)
+        commits.id_of(commit).ok_or(Unresolved::Missing)
     }
 
     /// Resolves `base^{...}`.
-    fn peeled(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
+    fn peeled(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Unresolved> {
         if name.len() < 4 || !name.ends_with(b"}") {
-            return Err(Stop::Missing);
+            return Err(Unresolved::Missing);
         }
-        let at = name.rfind(b"^{").ok_or(Stop::Missing)?;
+        let at = name.rfind(b"^{").ok_or(Unresolved::Missing)?;
         let base = name.get(..at).unwrap_or_default().as_bstr();
         let braced = name.get(at.saturating_add(2)..).unwrap_or_default();
-        let wanted = Wanted::parse(braced).ok_or(Stop::Missing)?;
+        let wanted = Wanted::parse(braced).ok_or(Unresolved::Missing)?;
         self.depth = self.depth.saturating_add(1);
         let outer = self.object(base, flags.with_hint(wanted.hint()));
         self.depth = self.depth.saturating_sub(1);
         let outer = outer?;
         let parsed = self.objects.parse(&outer, &mut Vec::new())?;
-        let parsed = parsed.ok_or(Stop::Missing)?;
+        let parsed = parsed.ok_or(Unresolved::Missing)?;
         match wanted {
             Wanted::Any => Ok(outer),
             Wanted::TagError => match self.objects.untagged(&outer)? {
                 Some((id, _)) => Ok(id),
                 None => {
                     self.add_message(&[b"error: missing object referenced by '", base, b"'"]);
-                    Err(Stop::Missing)
+                    Err(Unresolved::Missing)
                 }
             },
             Wanted::Kind(kind) => self.dereference_to(name, outer, parsed, kind),
@@ -411,7 +360,7 @@ impl<'a> Resolver<'a> {
         mut id: ObjectId,
         mut parsed: Parsed,
         wanted: Kind,
-    ) -> Result<ObjectId, Stop> {
+    ) -> Result<ObjectId, Unresolved> {
         let mut buf = Vec::new();
         let mut circle = Circle::default();
         while !circle.is_closed_by(&id) {
@@ -425,19 +374,19 @@ impl<'a> Resolver<'a> {
                         ": expected {wanted} type, but the object dereferences to {kind} type"
                     );
                     self.add_message(&[b"error: ", name, text.as_bytes()]);
-                    return Err(Stop::Missing);
+                    return Err(Unresolved::Missing);
                 }
             };
             let found = self.objects.parse(&id, &mut buf)?;
-            parsed = found.ok_or(Stop::Missing)?;
+            parsed = found.ok_or(Unresolved::Missing)?;
         }
-        Err(Stop::Missing)
+        Err(Unresolved::Missing)
     }
 
     /// Resolves the output of `git describe`: a tag, a number, and an abbreviated id after `-g`.
-    fn described(&mut self, name: &BStr) -> Result<ObjectId, Stop> {
+    fn described(&mut self, name: &BStr) -> Result<ObjectId, Unresolved> {
         for at in name.rfind_iter(b"-g") {
-            let (before, after) = name.split_at_checked(at).ok_or(Stop::Missing)?;
+            let (before, after) = name.split_at_checked(at).ok_or(Unresolved::Missing)?;
             let hex = after.get(2..).unwrap_or_default().as_bstr();
             if is_tag_and_number(before) {
                 let flags = Flags {
@@ -448,7 +397,7 @@ impl<'a> Resolver<'a> {
                 return self.abbreviated(hex, flags);
             }
         }
-        Err(Stop::Missing)
+        Err(Unresolved::Missing)
     }
 }
 

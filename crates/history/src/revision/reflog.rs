@@ -2,7 +2,7 @@
 
 use bstr::BStr;
 
-use super::names::Stop;
+use super::Unresolved;
 use vigil_git::refs::{LogRecord, Refs};
 
 /// The newest records of a log, the newest first.
@@ -13,7 +13,7 @@ pub(super) struct Log {
 
 impl Log {
     /// Reads the log of the reference `name` up to the record `at`, counted from the newest; all of it if it is shorter.
-    pub(super) fn up_to(refs: &Refs, name: &BStr, at: usize) -> Result<Self, Stop> {
+    pub(super) fn up_to(refs: &Refs, name: &BStr, at: usize) -> Result<Self, Unresolved> {
         let mut log = Self::default();
         refs.log(name, |record, _| {
             log.records.push(record);
@@ -28,7 +28,7 @@ impl Log {
         refs: &Refs,
         name: &BStr,
         time_s: i64,
-    ) -> Result<(Self, Option<usize>), Stop> {
+    ) -> Result<(Self, Option<usize>), Unresolved> {
         let mut log = Self::default();
         let mut found = None;
         refs.log(name, |record, _| {

@@ -4,7 +4,8 @@
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
-use super::names::{Flags, Resolver, Stop};
+use super::Unresolved;
+use super::names::{Flags, Resolver};
 use crate::branch::check_settings;
 use crate::branch::refspec::{self, Refspec};
 use vigil_git::advice::Advice;
@@ -76,7 +77,7 @@ impl UpstreamOrPush {
 
 impl Resolver<'_> {
     /// Resolves a full id or a reference, at present or by its log.
-    pub(super) fn basic(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
+    pub(super) fn basic(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Unresolved> {
         if name.len() == self.objects.hash_kind().len_in_hex()
             && let Ok(id) = ObjectId::from_hex(name)
         {
@@ -86,7 +87,7 @@ impl Resolver<'_> {
             return Ok(id);
         }
         let (base, entry) = match split_entry(name) {
-            Entry::Misplaced => return Err(Stop::Missing),
+            Entry::Misplaced => return Err(Unresolved::Missing),
             Entry::None { is_prior } => {
                 if is_prior
                     && let Prior::Found { target, .. } = self.prior(name)?
@@ -100,14 +101,14 @@ impl Resolver<'_> {
             Entry::At(base, entry) => (base, Some(entry)),
         };
         if !base.is_empty() && is_only_dots(base) {
-            return Err(Stop::Missing);
+            return Err(Unresolved::Missing);
         }
         let found = match entry {
             Some(_) if base.is_empty() => self.expand(BStr::new("HEAD"), flags.quietly)?,
             Some(_) => self.expand_logged(base)?,
             None => self.expand(base, flags.quietly)?,
         };
-        let found = found.ok_or(Stop::Missing)?;
+        let found = found.ok_or(Unresolved::Missing)?;
         if !flags.quietly
             && self.warns_of_ambiguity()?
             && (found.count > 1 || self.is_abbreviated_id(base)?)
@@ -120,12 +121,12 @@ impl Resolver<'_> {
         }
     }
 
-    fn warns_of_ambiguity(&self) -> Result<bool, Stop> {
+    fn warns_of_ambiguity(&self) -> Result<bool, Unresolved> {
         self.is_on("core.warnAmbiguousRefs")
     }
 
     /// Warns if a reference's name looks like the id `name`.
-    fn check_id(&mut self, name: &BStr) -> Result<(), Stop> {
+    fn check_id(&mut self, name: &BStr) -> Result<(), Unresolved> {
         if self.expand(name, false)?.is_none() {
             return Ok(());
         }
@@ -141,13 +142,17 @@ impl Resolver<'_> {
 
     /// Expands the short name `name`, which may be a mark. With `tolerates_marks`, a mark that stands for nothing
     /// counts as no reference, and is not fatal.
-    fn expand(&mut self, name: &BStr, tolerates_marks: bool) -> Result<Option<Expanded>, Stop> {
+    fn expand(
+        &mut self,
+        name: &BStr,
+        tolerates_marks: bool,
+    ) -> Result<Option<Expanded>, Unresolved> {
         let substituted = self.substituted(name, tolerates_marks)?;
         let name = substituted.as_ref().map_or(name, |name| name.as_bstr());
         self.expand_plain(name)
     }
 
-    fn expand_plain(&mut self, name: &BStr) -> Result<Option<Expanded>, Stop> {
+    fn expand_plain(&mut self, name: &BStr) -> Result<Option<Expanded>, Unresolved> {
         let mut expanded: Option<Expanded> = None;
         for (before, after) in SHORT_NAME_RULES {
             let candidate = BString::from([before, name, after].concat());
@@ -174,7 +179,7 @@ impl Resolver<'_> {
     }
 
     /// Expands the short name `name` to a reference that has a log. The resulting name is that of the log.
-    fn expand_logged(&mut self, name: &BStr) -> Result<Option<Expanded>, Stop> {
+    fn expand_logged(&mut self, name: &BStr) -> Result<Option<Expanded>, Unresolved> {
         if self.repository.is_none() {
             return Ok(None);
         }
@@ -210,7 +215,7 @@ impl Resolver<'_> {
         Ok(expanded)
     }
 
-    fn follow(&self, full_name: &BStr) -> Result<Followed, Stop> {
+    fn follow(&self, full_name: &BStr) -> Result<Followed, Unresolved> {
         if !name::is_valid(full_name) {
             return Ok(Followed::Missing);
         }
@@ -229,7 +234,11 @@ impl Resolver<'_> {
     }
 
     /// Returns the name that all of `name` stands for.
-    fn substituted(&mut self, name: &BStr, tolerates_marks: bool) -> Result<Option<BString>, Stop> {
+    fn substituted(
+        &mut self,
+        name: &BStr,
+        tolerates_marks: bool,
+    ) -> Result<Option<BString>, Unresolved> {
         let Some(interpreted) = self.interpreted(name, tolerates_marks, 0)? else {
             return Ok(None);
         };
@@ -242,7 +251,7 @@ impl Resolver<'_> {
         name: &BStr,
         tolerates_marks: bool,
         depth: usize,
-    ) -> Result<Option<Interpreted>, Stop> {
+    ) -> Result<Option<Interpreted>, Unresolved> {
         match self.prior(name)? {
             Prior::Found { target, length } => {
                 return self.reinterpreted(name, target, length, tolerates_marks, depth);
@@ -254,7 +263,7 @@ impl Resolver<'_> {
             if at == 0 && is_lone_at(name) {
                 return self.reinterpreted(name, "HEAD".into(), 1, tolerates_marks, depth);
             }
-            let (before, after) = name.split_at_checked(at).ok_or(Stop::Missing)?;
+            let (before, after) = name.split_at_checked(at).ok_or(Unresolved::Missing)?;
             let Some((mark, length)) = UpstreamOrPush::parse(after) else {
                 continue;
             };
@@ -267,7 +276,7 @@ impl Resolver<'_> {
             let target = match self.marked(repository, &mark, before.as_bstr())? {
                 Ok(target) => target,
                 Err(_) if tolerates_marks => continue,
-                Err(text) => return Err(Stop::Fatal(text)),
+                Err(text) => return Err(Unresolved::Fatal(text)),
             };
             return Ok(Some(Interpreted {
                 name: self.refs.shorten(target.as_bstr())?,
@@ -285,7 +294,7 @@ impl Resolver<'_> {
         length: usize,
         tolerates_marks: bool,
         depth: usize,
-    ) -> Result<Option<Interpreted>, Stop> {
+    ) -> Result<Option<Interpreted>, Unresolved> {
         let rest = name.get(length..).unwrap_or_default();
         if !rest.is_empty() {
             let joined = BString::from([target.as_slice(), rest].concat());
@@ -310,7 +319,7 @@ impl Resolver<'_> {
     }
 
     /// Returns what was checked out before, if `name` starts with `@{-N}`.
-    fn prior(&self, name: &BStr) -> Result<Prior, Stop> {
+    fn prior(&self, name: &BStr) -> Result<Prior, Unresolved> {
         let Some(number) = name.strip_prefix(b"@{-") else {
             return Ok(Prior::NoSuchForm);
         };
@@ -350,7 +359,7 @@ impl Resolver<'_> {
         repository: &Repository,
         mark: &UpstreamOrPush,
         branch: &BStr,
-    ) -> Result<Result<BString, BString>, Stop> {
+    ) -> Result<Result<BString, BString>, Unresolved> {
         let branch = if branch.is_empty() || branch == "HEAD" {
             match self.refs.head()? {
                 Head::Branch { name, .. } => name.strip_prefix(b"refs/heads/").map(BString::from),
@@ -375,7 +384,11 @@ impl Resolver<'_> {
         }
     }
 
-    fn upstream(&self, config: &Config, branch: &BStr) -> Result<Result<BString, BString>, Stop> {
+    fn upstream(
+        &self,
+        config: &Config,
+        branch: &BStr,
+    ) -> Result<Result<BString, BString>, Unresolved> {
         let remote = config.subsection_string("branch", branch, "remote");
         let merges = config.subsection_strings("branch", branch, "merge");
         let merge = merges.into_iter().next();
@@ -407,7 +420,7 @@ impl Resolver<'_> {
         &self,
         config: &Config,
         branch: &BStr,
-    ) -> Result<Result<BString, BString>, Stop> {
+    ) -> Result<Result<BString, BString>, Unresolved> {
         let remote = config
             .subsection_string("branch", branch, "pushRemote")
             .or_else(|| config.string("remote.pushDefault"))

@@ -6,8 +6,8 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_model::index::{Entry, Index};
 use vigil_model::raw_text::text_bytes;
 
-use super::names::{Resolver, Stop, fatal};
-use super::{Options, Outcome, Resolved};
+use super::names::{Resolver, fatal};
+use super::{Options, Resolved, Unresolved};
 use vigil_git::index_file;
 use vigil_git::repository::Repository;
 
@@ -63,8 +63,8 @@ impl Resolver<'_> {
         name: &BStr,
         options: &Options,
         staged: &StagedPaths,
-    ) -> Result<Outcome, Stop> {
-        let repository = self.repository.ok_or(Stop::Missing)?;
+    ) -> Result<Resolved, Unresolved> {
+        let repository = self.repository.ok_or(Unresolved::Missing)?;
         let (stage, path) = match name.as_bytes() {
             [stage @ b'0'..=b'3', b':', path @ ..] => (stage.saturating_sub(b'0'), path),
             path => (0, path),
@@ -76,34 +76,34 @@ impl Resolver<'_> {
                 let is_fatal = options.is_fatal_on_failure;
                 return Err(match is_fatal {
                     true => self.explain_staged(index, stage, &path),
-                    false => Stop::Missing,
+                    false => Unresolved::Missing,
                 });
             }
-            return Ok(Outcome::Found(Resolved {
+            return Ok(Resolved {
                 id: entry.id,
                 mode: Some(entry.mode),
                 path: Some(path),
-            }));
+            });
         }
         if stage == 0
             && let Some((directory, below)) = sparse_directory(index, path.as_bstr())
             && let Some((id, mode)) = self.entry(&directory.id, below)?
             && mode.is_some_and(|mode| !mode.is_tree())
         {
-            return Ok(Outcome::Found(Resolved {
+            return Ok(Resolved {
                 id,
                 mode,
                 path: Some(path),
-            }));
+            });
         }
         if options.is_fatal_on_failure && !matches!(name.first(), None | Some(b'/')) {
             return Err(self.explain_staged(index, stage, &path));
         }
-        Err(Stop::Missing)
+        Err(Unresolved::Missing)
     }
 
     /// Returns git's explanation why `path` is not in the index at `stage`.
-    fn explain_staged(&self, index: &Index, stage: u8, path: &BString) -> Stop {
+    fn explain_staged(&self, index: &Index, stage: u8, path: &BString) -> Unresolved {
         if let Some(entry) = any_stage(index, path.as_bstr()) {
             let found = entry.flags.stage();
             let stages = format!("{stage}\nhint: Did you mean ':{found}:");
@@ -123,7 +123,7 @@ impl Resolver<'_> {
                 path,
                 b"' does not exist (neither on disk nor in the index)",
             ]),
-            Some(false) => Stop::Missing,
+            Some(false) => Unresolved::Missing,
         }
     }
 }

@@ -142,7 +142,7 @@ fn rendered_answer(
     let mut stdout = String::new();
     let mut code = 128;
     let last = match &answer.outcome {
-        Outcome::Found(resolved) => match found(resolved) {
+        Ok(resolved) => match found(resolved) {
             Ok(text) => {
                 stdout = text;
                 code = 0;
@@ -150,10 +150,10 @@ fn rendered_answer(
             }
             Err(text) => Some(text),
         },
-        Outcome::Fatal(text) => Some(text.to_string()),
-        Outcome::Failed(error) => Some(error.to_string()),
-        Outcome::FatalWithoutMessage => None,
-        _ => Some(otherwise.to_owned()),
+        Err(Unresolved::Fatal(text)) => Some(text.to_string()),
+        Err(Unresolved::Failed(error)) => Some(error.to_string()),
+        Err(Unresolved::FatalWithoutMessage) => None,
+        Err(_) => Some(otherwise.to_owned()),
     };
     if let Some(last) = last {
         stderr.push_str(&format!("fatal: {last}\n"));
@@ -267,7 +267,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
         for name in &names {
             let answer = opened.answer(name, &options);
             let rendered = match &answer.outcome {
-                Outcome::Found(found) => match (opened.kind(&found.id), found.mode) {
+                Ok(found) => match (opened.kind(&found.id), found.mode) {
                     (Some(kind), mode) => {
                         let mode = mode.map(|mode| mode.to_string()).unwrap_or_default();
                         match has_mode {
@@ -280,7 +280,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
                     }
                     (None, _) => format!("{name} missing\n"),
                 },
-                outcome => match outcome.batch_report(name.as_str().into(), b'\n') {
+                Err(why) => match why.batch_report(name.as_str().into(), b'\n') {
                     Some(report) => report.to_string(),
                     None => {
                         ending.push((name, answer));
@@ -303,8 +303,8 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
                 let answer = opened.answer(name, &options);
                 let text = format!("{:?}", answer.outcome);
                 let found = match &answer.outcome {
-                    Outcome::Found(found) => found.id.to_string(),
-                    outcome => outcome
+                    Ok(found) => found.id.to_string(),
+                    Err(why) => why
                         .batch_report(name.as_str().into(), b'\n')
                         .unwrap()
                         .to_string(),

@@ -8,8 +8,8 @@ use gix_object::Kind;
 use vigil_linux::stat::lstat_path;
 use vigil_model::mode::FileMode;
 
-use super::names::{Resolver, Stop, fatal};
-use super::{Options, Outcome, Resolved};
+use super::names::{Resolver, fatal};
+use super::{Options, Resolved, Unresolved};
 use vigil_git::objects::Circle;
 use vigil_objects::commit;
 use vigil_objects::tree::{Step, look_up};
@@ -32,28 +32,28 @@ impl Resolver<'_> {
         revision: &BStr,
         path: BString,
         options: &Options,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<Resolved, Unresolved> {
         let found = if options.follow_symlinks {
             match self.beyond_links(tree, path.as_bstr())? {
-                Reached::Outside(target) => return Ok(Outcome::OutOfTree(target)),
+                Reached::Outside(target) => return Err(Unresolved::OutOfTree(target)),
                 Reached::Object(id, mode) => Some((id, mode)),
             }
         } else {
             self.entry(tree, path.as_bstr())?
         };
         match found {
-            Some((id, mode)) => Ok(Outcome::Found(Resolved {
+            Some((id, mode)) => Ok(Resolved {
                 id,
                 mode,
                 path: Some(path),
-            })),
+            }),
             None if options.is_fatal_on_failure => Err(self.explain(revision, &path)),
-            None => Err(Stop::Missing),
+            None => Err(Unresolved::Missing),
         }
     }
 
     /// Returns git's explanation why there is no `path` in the tree of `revision`.
-    fn explain(&self, revision: &BStr, path: &BString) -> Stop {
+    fn explain(&self, revision: &BStr, path: &BString) -> Unresolved {
         match self.is_missing_on_disk(path.as_bstr()) {
             None => fatal(&[
                 b"path '",
@@ -63,7 +63,7 @@ impl Resolver<'_> {
                 b"'",
             ]),
             Some(true) => fatal(&[b"path '", path, b"' does not exist in '", revision, b"'"]),
-            Some(false) => Stop::Missing,
+            Some(false) => Unresolved::Missing,
         }
     }
 
@@ -86,7 +86,7 @@ impl Resolver<'_> {
     }
 
     /// Reads the tree that `id` leads to; `None` if there is none.
-    fn tree(&self, id: &ObjectId) -> Result<Option<Tree>, Stop> {
+    fn tree(&self, id: &ObjectId) -> Result<Option<Tree>, Unresolved> {
         let mut id = *id;
         let mut bytes = Vec::new();
         let mut circle = Circle::default();
@@ -115,7 +115,7 @@ impl Resolver<'_> {
         &self,
         tree: &ObjectId,
         path: &BStr,
-    ) -> Result<Option<(ObjectId, Option<FileMode>)>, Stop> {
+    ) -> Result<Option<(ObjectId, Option<FileMode>)>, Unresolved> {
         let Some(mut tree) = self.tree(tree)? else {
             return Ok(None);
         };
@@ -140,21 +140,21 @@ impl Resolver<'_> {
     }
 
     /// Looks up `path` in `tree` alone.
-    fn look_up<'p>(&self, tree: &Tree, path: &'p [u8]) -> Result<Step<'p>, Stop> {
+    fn look_up<'p>(&self, tree: &Tree, path: &'p [u8]) -> Result<Step<'p>, Unresolved> {
         look_up(&tree.bytes, path, self.objects.hash_kind())
             .map_err(|problem| fatal(&[problem.as_bytes()]))
     }
 
     /// Returns the object at `path`, following all symbolic links inside the tree.
-    fn beyond_links(&self, tree: &ObjectId, path: &BStr) -> Result<Reached, Stop> {
+    fn beyond_links(&self, tree: &ObjectId, path: &BStr) -> Result<Reached, Unresolved> {
         let mut rest = path.to_owned();
         let mut links_left = LINKS_MAX;
         let mut mode = None;
         let missed = |links_left: usize| match links_left {
-            LINKS_MAX => Stop::Missing,
-            _ => Stop::DanglingLink,
+            LINKS_MAX => Unresolved::Missing,
+            _ => Unresolved::DanglingLink,
         };
-        let top = self.tree(tree)?.ok_or(Stop::Missing)?;
+        let top = self.tree(tree)?.ok_or(Unresolved::Missing)?;
         if rest.is_empty() {
             return Ok(Reached::Object(top.id, None));
         }
@@ -166,7 +166,7 @@ impl Resolver<'_> {
                 Some((name, below)) => (BString::from(name), Some(BString::from(below))),
                 None => (rest.clone(), None),
             };
-            let current = above.last().ok_or(Stop::Missing)?;
+            let current = above.last().ok_or(Unresolved::Missing)?;
             if name == ".." {
                 if above.len() == 1 {
                     return Ok(Reached::Outside(rest));
@@ -195,16 +195,16 @@ impl Resolver<'_> {
             } else if found.is_file() {
                 return match below {
                     None => Ok(Reached::Object(id, mode)),
-                    Some(_) => Err(Stop::NotDirectory),
+                    Some(_) => Err(Unresolved::NotDirectory),
                 };
             } else if found.is_symlink() {
                 if links_left == 0 {
-                    return Err(Stop::LinkLoop);
+                    return Err(Unresolved::LinkLoop);
                 }
                 links_left -= 1;
                 let mut target = Vec::new();
                 if self.objects.read(&id, &mut target)?.is_none() {
-                    return Err(Stop::DanglingLink);
+                    return Err(Unresolved::DanglingLink);
                 }
                 if target.starts_with(b"/") {
                     // git treats it as a C string.
@@ -224,11 +224,11 @@ impl Resolver<'_> {
     }
 
     /// Returns `path` relative to the top. If it starts with `./` or `../`, it is relative to the caller's directory.
-    pub(super) fn path_from_top(&self, path: &BStr) -> Result<BString, Stop> {
+    pub(super) fn path_from_top(&self, path: &BStr) -> Result<BString, Unresolved> {
         if !path.starts_with(b"./") && !path.starts_with(b"../") {
             return Ok(path.to_owned());
         }
-        let repository = self.repository.ok_or(Stop::Missing)?;
+        let repository = self.repository.ok_or(Unresolved::Missing)?;
         let here = repository.environment.working_directory();
         let Some(top) = repository
             .work_tree
