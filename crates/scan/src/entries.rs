@@ -11,8 +11,8 @@ use rustix::fs::{Mode, OFlags};
 use vigil_linux::stat::{Stat, stat_at, stat_at_first};
 use vigil_linux::{Errno, errno};
 use vigil_model::path::{has_impossible_component, join};
-use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, TrackedFile};
+use vigil_stamp::trust::Survey;
 
 use super::Scan;
 use super::cache::ContentComparison;
@@ -107,7 +107,7 @@ impl Place<'_> {
 #[inline]
 pub(super) fn check(
     scan: &Scan<'_>,
-    scan_started_at: Timestamp,
+    survey: &Survey,
     place: &Place<'_>,
     comparisons: &mut Comparisons,
     unknown: &mut Vec<Unseen>,
@@ -138,8 +138,7 @@ pub(super) fn check(
         Ok(()) => Ok(None),
         Err(Difference::Certain(observed)) => Ok(Some(observed)),
         Err(Difference::InContents(mode)) => {
-            let is_same =
-                is_unchanged(scan, scan_started_at, place, &stat, comparisons, has_events)?;
+            let is_same = is_unchanged(scan, survey, place, &stat, comparisons, has_events)?;
             Ok((!is_same).then_some(Observed::Present(mode)))
         }
     }
@@ -148,7 +147,7 @@ pub(super) fn check(
 #[cold]
 fn is_unchanged(
     scan: &Scan<'_>,
-    scan_started_at: Timestamp,
+    survey: &Survey,
     place: &Place<'_>,
     stat: &Stat,
     comparisons: &mut Comparisons,
@@ -209,7 +208,7 @@ fn is_unchanged(
     };
     let can_be_kept = conversion.is_some() && scan.system.warnings_len() == warnings_before;
     *has_events &= can_be_kept;
-    if let Some(stamp) = Stamp::trusted(stat, scan_started_at)
+    if let Some(stamp) = survey.trusted(stat, place.dir)
         && can_be_kept
     {
         comparisons.now.push(ContentComparison {

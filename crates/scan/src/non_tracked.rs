@@ -32,7 +32,7 @@ impl Walk<'_> {
         here: &mut CurrentDir<'_>,
         dir: &Arc<OpenDir<'s>>,
         above: &Ignoring,
-        mut memory: Option<&mut DirMemory>,
+        memory: Option<&mut DirMemory>,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
     ) {
@@ -43,6 +43,7 @@ impl Walk<'_> {
         };
         let here = &*here;
         let question = self.scan.question();
+        let mut memory = memory.filter(|_| self.survey.trusts_device(stat.dev, dir.fd()));
         let remembered = memory.as_deref_mut();
         let remembered = remembered.and_then(|memory| memory.listed(question));
         let stamp = Stamp::from(&stat);
@@ -119,7 +120,8 @@ impl Walk<'_> {
         if let Some(memory) = memory {
             let (rules_above, is_excluded) = (&above.rules, above.is_excluded);
             let rules = &ignoring.rules;
-            let listed = Stamp::trusted(&stat, self.started_at)
+            let listed = (self.survey)
+                .trusted(&stat, dir.fd())
                 .filter(|_| found.can_be_remembered && rules_file != RulesFile::Unproven)
                 .map(|stamp| Listed::new(stamp, rules_above, is_excluded, rules, non_tracked));
             memory.remember(question, listed);

@@ -305,6 +305,20 @@ fn a_scan_needs_only_a_list_of_paths_and_facts() {
 }
 
 #[test]
+fn nothing_is_remembered_where_stamps_prove_nothing() {
+    // A flat directory on a file system that is not known to change stamps when it should.
+    let top = Path::new("/sys/class/tty");
+    // As long as it is open, its times stay.
+    let _opened = File::open(top).unwrap();
+    wait_for_tick();
+    let list = RecordedFiles(BTreeMap::new(), &[]);
+    let memory = ScanMemory::new(list.tracked(top).directory_number_end() as usize);
+    let (_, untracked, _) = list.scan(top, Some(&memory));
+    assert!(!untracked.is_empty());
+    assert!(!memory.has_listing(0));
+}
+
+#[test]
 fn kept_findings_are_updated_by_scanning_what_may_have_changed() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();

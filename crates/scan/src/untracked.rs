@@ -528,7 +528,7 @@ impl<'a> Walk<'a> {
         }
         match stat_fd(dir)
             .ok()
-            .and_then(|stat| Stamp::trusted(&stat, self.started_at))
+            .and_then(|stat| self.survey.trusted(&stat, dir))
         {
             Some(stamp) => self.witness(path, stamp, found),
             None => found.can_be_remembered = false,
@@ -583,7 +583,7 @@ impl<'a> Walk<'a> {
             path,
             listing,
             asks_for_rules: &|| self.asks_for_rules(tracked, path, listing),
-            scan_started_at: self.started_at,
+            scan_started_at: self.survey.began_at(),
         };
         self.scan
             .system

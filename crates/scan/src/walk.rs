@@ -15,7 +15,6 @@ use vigil_linux::Errno;
 use vigil_linux::dir::{Listing, open_dir_at};
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::path::join;
-use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Budget, DirNumber, ROOT, TrackedFile};
 
 use super::entries::{Comparisons, Place, check};
@@ -30,7 +29,7 @@ use super::timing::Timing;
 use super::untracked::UntrackedDir;
 use super::{Scan, ScanError};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
-use vigil_stamp::now;
+use vigil_stamp::trust::Survey;
 
 /// The calling thread starts alone on trees with fewer entries.
 const ENTRIES_FOR_THREADS: usize = 600;
@@ -43,8 +42,8 @@ pub(super) struct Walk<'a> {
     pub(super) top: OwnedFd,
     may_list_top: bool,
     pub(super) folded: Option<FoldedNames>,
-    /// When the scan started: an mtime of then or later proves nothing.
-    pub(super) started_at: Timestamp,
+    /// Which stamps prove anything.
+    pub(super) survey: Survey,
     /// How much of the tree of tracked files is left to meet; a tree with more than that is damaged.
     budget: Budget,
     open_dirs: AtomicUsize,
@@ -129,7 +128,7 @@ impl Scan<'_> {
             may_list_top,
             folded: (self.ignore_case && wants_others)
                 .then(|| FoldedNames::new(self.tracked_files)),
-            started_at: now(),
+            survey: Survey::begin(),
             budget: self.tracked_files.budget(),
             open_dirs: AtomicUsize::new(0),
             open_dirs_max: open_dirs_max(),
@@ -536,7 +535,7 @@ impl<'a> Walk<'a> {
             let mut has_events = true;
             let observed = check(
                 self.scan,
-                self.started_at,
+                &self.survey,
                 &place,
                 comparisons,
                 &mut findings.unknown,
