@@ -226,7 +226,7 @@ impl IgnoreReader {
                         })?;
                     patterns.extend(inner);
                 }
-                _ => patterns.push(pattern(kind, text, name)),
+                _ => patterns.push(Pattern::from_top(kind, text, name)),
             }
         }
         Ok(())
@@ -300,22 +300,6 @@ impl Subinclude {
                 }
             }
         })
-    }
-}
-
-/// Makes a pattern of the file `source`.
-pub(super) fn pattern(kind: Kind, text: &[u8], source: &[u8]) -> Pattern {
-    let is_path = matches!(
-        kind,
-        Kind::RelGlob | Kind::RootGlob | Kind::Path | Kind::FilePath | Kind::RootFilesIn
-    );
-    Pattern {
-        kind,
-        text: match is_path {
-            true => normal_path(text),
-            false => text.into(),
-        },
-        source: source.into(),
     }
 }
 

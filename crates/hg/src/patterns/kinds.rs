@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 
 use super::glob;
-use crate::bytes::bytes;
+use crate::bytes::{bytes, join, normal_path};
 
 /// How a pattern is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,6 +90,30 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// Makes a pattern of `text`, which is relative to the top, or is not a path.
+    pub(super) fn from_top(kind: Kind, text: &[u8], source: &[u8]) -> Self {
+        Self {
+            kind,
+            text: match kind {
+                Kind::RelGlob
+                | Kind::RootGlob
+                | Kind::Path
+                | Kind::FilePath
+                | Kind::RootFilesIn => normal_path(text),
+                Kind::Re
+                | Kind::RelRe
+                | Kind::Glob
+                | Kind::RelPath
+                | Kind::ListFile
+                | Kind::ListFile0
+                | Kind::Set
+                | Kind::Include
+                | Kind::SubInclude => text.into(),
+            },
+            source: source.into(),
+        }
+    }
+
     /// Returns the pattern as a regular expression; `suffix` is appended to globs.
     pub(super) fn regular(&self, suffix: &str) -> BString {
         let text = self.text.as_bstr();
@@ -111,7 +135,35 @@ impl Pattern {
             }
             Kind::RelRe => relative(text),
             Kind::Glob | Kind::RootGlob => bytes!(glob::regular(text), suffix),
-            _ => self.text.clone(),
+            Kind::Re => self.text.clone(),
+            // These name other patterns, which take their place before anything is compiled.
+            Kind::ListFile | Kind::ListFile0 | Kind::Set | Kind::Include | Kind::SubInclude => {
+                self.text.clone()
+            }
+        }
+    }
+
+    /// Returns the directory or file at or below which all matches are.
+    pub(super) fn root(&self) -> BString {
+        let text = self.text.as_slice();
+        match self.kind {
+            Kind::Glob | Kind::RootGlob => {
+                let is_plain = |part: &&[u8]| !part.iter().any(|byte| b"[{*?".contains(byte));
+                let parts = text.split(|byte| *byte == b'/').take_while(is_plain);
+                join(parts, b"/")
+            }
+            Kind::RelPath | Kind::Path | Kind::FilePath | Kind::RootFilesIn => match text {
+                b"." => BString::default(),
+                _ => text.into(),
+            },
+            Kind::Re
+            | Kind::RelRe
+            | Kind::RelGlob
+            | Kind::ListFile
+            | Kind::ListFile0
+            | Kind::Set
+            | Kind::Include
+            | Kind::SubInclude => BString::default(),
         }
     }
 }

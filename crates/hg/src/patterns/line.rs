@@ -6,8 +6,8 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::compiled::Compiled;
 use super::file::parse;
-use super::ignore::{DEPTH_MAX, FILES_MAX, SUFFIX, pattern};
-use super::kinds::Kind;
+use super::ignore::{DEPTH_MAX, FILES_MAX, SUFFIX};
+use super::kinds::{Kind, Pattern};
 use super::user_paths::canonical;
 use crate::bytes::{normal_path, trim};
 use crate::text_file;
@@ -67,7 +67,7 @@ impl Search {
                     self.below(root, path_of(&inner), path, deeper)
                 }
                 _ => {
-                    let pattern = pattern(kind, text_of_line, bytes_of(file));
+                    let pattern = Pattern::from_top(kind, text_of_line, bytes_of(file));
                     // An invalid pattern, or one that needs Python, makes the whole command fail elsewhere.
                     let compiled = Compiled::new(&[pattern], SUFFIX).ok();
                     let is_match = compiled.is_some_and(|compiled| compiled.is_match(path));

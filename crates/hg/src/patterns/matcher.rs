@@ -11,7 +11,7 @@ use super::kinds::{Kind, Pattern};
 use super::portion::Portion;
 use super::user_paths::{canonical_by_name, canonical_with};
 use crate::abort::Abort;
-use crate::bytes::{bytes, join, lines_with_ends, normal_path};
+use crate::bytes::{bytes, lines_with_ends};
 use crate::subrepositories::Subrepositories;
 use crate::text_file;
 use vigil_model::path_set::PathSet;
@@ -249,11 +249,19 @@ fn to_patterns(
                     Some(all) => canonical_with(question.root, question.cwd, text, all)?,
                     None => canonical_by_name(question.root, question.cwd, text)?,
                 };
-                patterns.push(of(kind, text));
+                patterns.push(Pattern {
+                    kind,
+                    text,
+                    source: BString::default(),
+                });
             }
-            Kind::RelGlob | Kind::Path | Kind::FilePath | Kind::RootFilesIn | Kind::RootGlob => {
-                patterns.push(of(kind, normal_path(text)));
-            }
+            Kind::Re
+            | Kind::RelRe
+            | Kind::RelGlob
+            | Kind::Path
+            | Kind::FilePath
+            | Kind::RootFilesIn
+            | Kind::RootGlob => patterns.push(Pattern::from_top(kind, text, b"")),
             Kind::ListFile | Kind::ListFile0 => {
                 let unreadable = || {
                     let message = bytes!("unable to read file list (", text, ")");
@@ -299,18 +307,9 @@ fn to_patterns(
             }
             Kind::SubInclude => return Err(Abort::unsupported("the pattern 'subinclude:'")),
             Kind::Set => return Err(Abort::unsupported("file sets ('set:')")),
-            Kind::Re | Kind::RelRe => patterns.push(of(kind, text.into())),
         }
     }
     Ok(patterns)
-}
-
-fn of(kind: Kind, text: BString) -> Pattern {
-    Pattern {
-        kind,
-        text,
-        source: BString::default(),
-    }
 }
 
 fn without_end(line: &[u8]) -> BString {
@@ -323,7 +322,7 @@ impl PatternGroup {
         let is_path = |pattern: &Pattern| matches!(pattern.kind, Kind::Path | Kind::RelPath);
         Ok(Self {
             compiled: Compiled::new(patterns, suffix)?,
-            roots: PathSet::new(patterns.iter().map(root_of).collect()),
+            roots: PathSet::new(patterns.iter().map(Pattern::root).collect()),
             files: PathSet::new(named_by(patterns).collect()),
             is_all_paths: patterns.iter().all(is_path),
             matches_files: false,
@@ -350,22 +349,5 @@ fn named_by(patterns: &[Pattern]) -> impl Iterator<Item = BString> {
     let may_name = patterns
         .iter()
         .filter(|pattern| pattern.kind != Kind::RootFilesIn);
-    may_name.map(root_of)
-}
-
-/// The directory or file at or below which all matches of a pattern are.
-fn root_of(pattern: &Pattern) -> BString {
-    let text = pattern.text.as_slice();
-    match pattern.kind {
-        Kind::Glob | Kind::RootGlob => {
-            let is_plain = |part: &&[u8]| !part.iter().any(|byte| b"[{*?".contains(byte));
-            let parts = text.split(|byte| *byte == b'/').take_while(is_plain);
-            join(parts, b"/")
-        }
-        Kind::RelPath | Kind::Path | Kind::FilePath | Kind::RootFilesIn => match text {
-            b"." => BString::default(),
-            _ => text.into(),
-        },
-        _ => BString::default(),
-    }
+    may_name.map(Pattern::root)
 }
