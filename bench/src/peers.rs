@@ -17,14 +17,14 @@ use crate::machine::workspace;
 enum Mode {
     /// One process per question, with these arguments.
     Command(&'static [&'static str]),
-    /// The gitstatusd protocol, with a new daemon per question.
-    DaemonFirst(&'static [&'static str]),
+    /// The gitstatusd protocol, with a new process per question.
+    GitstatusdFirst(&'static [&'static str]),
     /// The same, with the state on disk switched off in the configuration.
-    DaemonFirstWithoutState(&'static [&'static str]),
-    /// The gitstatusd protocol, with one daemon for all questions.
-    DaemonHot(&'static [&'static str]),
-    /// The same as [`Self::DaemonHot`], with [`ROW_LEN`] questions in a row. The time is that of one question.
-    DaemonRow(&'static [&'static str]),
+    GitstatusdFirstWithoutState(&'static [&'static str]),
+    /// The gitstatusd protocol, with one process for all questions.
+    GitstatusdHot(&'static [&'static str]),
+    /// The same as [`Self::GitstatusdHot`], with [`ROW_LEN`] questions in a row. The time is that of one question.
+    GitstatusdRow(&'static [&'static str]),
     /// The floor program, which measures itself.
     Floor(&'static [&'static str]),
 }
@@ -83,11 +83,11 @@ const GIT_STATUS: &[&str] = &[
     "status",
     "--porcelain",
 ];
-/// Count everything: a daemon that may stop early does different work from the rest.
-const DAEMON: &[&str] = &[
+/// Count everything: a program that may stop early does different work from the rest.
+const GITSTATUSD: &[&str] = &[
     "-v", "FATAL", "-s", "-1", "-u", "-1", "-c", "-1", "-d", "-1",
 ];
-const VIGIL_DAEMON: &[&str] = &[
+const VIGIL_GITSTATUSD: &[&str] = &[
     "gitstatusd",
     "-v",
     "FATAL",
@@ -108,13 +108,16 @@ const VIGIL_MODES: [(&str, Mode); 6] = [
         "status, no state on disk",
         Mode::Command(STATUS_WITHOUT_STATE),
     ),
-    ("gitstatusd, first", Mode::DaemonFirst(VIGIL_DAEMON)),
+    ("gitstatusd, first", Mode::GitstatusdFirst(VIGIL_GITSTATUSD)),
     (
         "gitstatusd, first, no state on disk",
-        Mode::DaemonFirstWithoutState(VIGIL_DAEMON),
+        Mode::GitstatusdFirstWithoutState(VIGIL_GITSTATUSD),
     ),
-    ("gitstatusd, hot", Mode::DaemonHot(VIGIL_DAEMON)),
-    ("gitstatusd, hot, in a row", Mode::DaemonRow(VIGIL_DAEMON)),
+    ("gitstatusd, hot", Mode::GitstatusdHot(VIGIL_GITSTATUSD)),
+    (
+        "gitstatusd, hot, in a row",
+        Mode::GitstatusdRow(VIGIL_GITSTATUSD),
+    ),
 ];
 
 /// The peer to which all ratios refer: the floor with listing.
@@ -193,9 +196,9 @@ pub(crate) fn find_peers() -> Done<(Vec<Peer>, Vec<Participant>)> {
         gitstatusd.filter(|program| program.is_file()),
         "GITSTATUSD does not name a program".to_owned(),
         &[
-            ("gitstatusd, first", Mode::DaemonFirst(DAEMON)),
-            ("gitstatusd, hot", Mode::DaemonHot(DAEMON)),
-            ("gitstatusd, hot, in a row", Mode::DaemonRow(DAEMON)),
+            ("gitstatusd, first", Mode::GitstatusdFirst(GITSTATUSD)),
+            ("gitstatusd, hot", Mode::GitstatusdHot(GITSTATUSD)),
+            ("gitstatusd, hot, in a row", Mode::GitstatusdRow(GITSTATUSD)),
         ],
     );
     add(
@@ -237,8 +240,8 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// A command that runs in `repository`, without the user's git settings. The program must not write to the index, so
-/// that every round finds what the one before found.
+/// A command that runs in `repository`, without the user's git settings and without Vigil's daemon. The program must not write to
+/// the index, so that every round finds what the one before found.
 fn command(program: &Path, arguments: &[&str], repository: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(repository);
@@ -267,10 +270,10 @@ impl Peer {
 
     /// Whether it asks many times in a row, for which answers must be quick.
     pub(crate) fn asks_repeatedly(&self) -> bool {
-        matches!(self.mode, Mode::DaemonRow(_))
+        matches!(self.mode, Mode::GitstatusdRow(_))
     }
 
-    /// Starts to ask about `repository`. Asks once, so that a daemon is hot afterwards.
+    /// Starts to ask about `repository`. Asks once, so that a process that stays is hot afterwards.
     pub(crate) fn session(&self, repository: &Path, threads: Option<usize>) -> Done<Session> {
         let mut session = Session {
             name: self.name.clone(),
@@ -289,7 +292,7 @@ impl Peer {
 impl Session {
     /// Asks once. Returns the time until the whole answer was there.
     pub(crate) fn ask(&mut self) -> Done<Duration> {
-        if self.warms_up && matches!(self.mode, Mode::Command(_) | Mode::DaemonFirst(_)) {
+        if self.warms_up && matches!(self.mode, Mode::Command(_) | Mode::GitstatusdFirst(_)) {
             let mut command = command(&self.program, STATUS, &self.repository);
             command.stdin(Stdio::null()).output()?;
         }
@@ -311,26 +314,26 @@ impl Session {
                     false => Err(output.status.to_string().into()),
                 }
             }
-            Mode::DaemonFirst(arguments) => {
+            Mode::GitstatusdFirst(arguments) => {
                 let mut server = self.start(arguments)?;
                 server.answer(&request(&self.repository), MESSAGE_END)?;
                 Ok(start.elapsed())
             }
-            Mode::DaemonFirstWithoutState(arguments) => {
+            Mode::GitstatusdFirstWithoutState(arguments) => {
                 let settings = workspace()?.join("target/bench-without-state");
                 std::fs::write(&settings, "[vigil]\n\tstateFile = false\n")?;
                 let start = Instant::now();
-                let mut command = self.daemon(arguments);
+                let mut command = self.gitstatusd(arguments);
                 command.env("GIT_CONFIG_GLOBAL", &settings);
                 Server::start(command)?.answer(&request(&self.repository), MESSAGE_END)?;
                 Ok(start.elapsed())
             }
-            Mode::DaemonHot(arguments) => {
+            Mode::GitstatusdHot(arguments) => {
                 let request = request(&self.repository);
                 self.server(arguments)?.answer(&request, MESSAGE_END)?;
                 Ok(start.elapsed())
             }
-            Mode::DaemonRow(arguments) => {
+            Mode::GitstatusdRow(arguments) => {
                 let request = request(&self.repository);
                 let server = self.server(arguments)?;
                 for _ in 0..ROW_LEN {
@@ -368,10 +371,10 @@ impl Session {
     }
 
     fn start(&self, arguments: &[&str]) -> Done<Server> {
-        Server::start(self.daemon(arguments))
+        Server::start(self.gitstatusd(arguments))
     }
 
-    fn daemon(&self, arguments: &[&str]) -> Command {
+    fn gitstatusd(&self, arguments: &[&str]) -> Command {
         let mut command = command(&self.program, arguments, &self.repository);
         let threads = self.threads.unwrap_or_else(crate::machine::cores);
         command.args(["-t", &threads.to_string()]);

@@ -181,7 +181,7 @@ fn change_file(path: &Path, change: Change) -> Done<()> {
     }
 }
 
-/// Up to this many files, daemons are also asked many times in a row.
+/// Up to this many files, processes that stay are also asked many times in a row.
 const QUICK_FILES_MAX: usize = 1000;
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
