@@ -484,9 +484,12 @@ fn read_pairs(body: &mut Reader<'_>) -> Option<Vec<(BString, BString)>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use vigil_engine::session::LastChange;
     use vigil_model::timestamp::Timestamp;
 
+    use super::super::{ANSWER_LEN_MAX, REQUEST_LEN_MAX, RESPONSE_LEN_MAX};
     use super::*;
 
     fn requests() -> Vec<Request> {
@@ -608,6 +611,35 @@ mod tests {
             let unknown = Err(ProtocolError::Message(kind));
             assert_eq!(Request::from_frame(kind, b""), unknown);
             assert!(Response::from_frame(kind, b"").is_err());
+        }
+    }
+
+    const DESCRIPTION_OF_PROTOCOL: &str = include_str!("../../../../docs/protocol.md");
+
+    /// The numbers in the first column of the tables below the heading `title`.
+    fn documented(title: &str) -> BTreeSet<u8> {
+        let (_, section) = DESCRIPTION_OF_PROTOCOL.split_once(title).unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let first_cells = section.lines().filter_map(|line| line.split('|').nth(1));
+        first_cells
+            .filter_map(|cell| cell.trim().parse().ok())
+            .collect()
+    }
+
+    #[test]
+    fn the_description_lists_every_message_and_the_limits() {
+        let kinds = requests().iter().map(|one| one.to_frame()[4]).collect();
+        assert_eq!(documented("## Messages of the client\n"), kinds);
+        let description = Response::Description(Description::default());
+        let responses = responses().into_iter().chain([description]);
+        let kinds: BTreeSet<u8> = responses.map(|one| one.to_frame()[4]).collect();
+        let mut documented = documented("## Messages of the daemon\n");
+        // The keys of fields are listed there, too.
+        documented.retain(|number| *number >= WELCOME);
+        assert_eq!(documented, kinds);
+        let text = DESCRIPTION_OF_PROTOCOL.replace([',', '.'], "");
+        for len_max in [REQUEST_LEN_MAX, ANSWER_LEN_MAX, RESPONSE_LEN_MAX] {
+            assert!(text.contains(&format!(" {len_max} ")), "{len_max}");
         }
     }
 
