@@ -11,7 +11,7 @@ use crate::options::Given;
 use crate::output::Presentation;
 use crate::output::color::hint_color;
 use crate::pager;
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 /// Finds the repository around the working directory, or the one that `environment` names. From then on output goes to the
 /// pager, if one is wanted there.
@@ -103,19 +103,29 @@ pub(crate) fn presentation(session: &Session) -> Presentation {
     }
 }
 
-/// Returns whether `--format` asks for JSON.
+/// Returns whether `--format` asks for JSON, the only format that it may ask for.
 ///
 /// # Errors
 /// The format is missing or another one.
 pub(crate) fn is_json(given: Given<'_>) -> Result<bool, Reply> {
-    match given {
-        Given::Negated => Ok(false),
-        Given::With(name) if name == "json" => Ok(true),
-        Given::With(name) => Err(Reply::fatal(crate::reply::bytes![
-            "unsupported format '",
-            name,
-            "'"
-        ])),
-        Given::Bare => Err(Reply::usage_error("option `format' requires a value")),
+    Ok(format_among(&[("json", ())], given)?.is_some())
+}
+
+/// Returns the one of `formats`, each with its name, that `--format` asks for.
+///
+/// # Errors
+/// The format is missing or none of them.
+pub(crate) fn format_among<T: Copy>(
+    formats: &[(&str, T)],
+    given: Given<'_>,
+) -> Result<Option<T>, Reply> {
+    let name = match given {
+        Given::Negated => return Ok(None),
+        Given::Bare => return Err(Reply::usage_error("option `format' requires a value")),
+        Given::With(name) => name,
+    };
+    match formats.iter().find(|(known, _)| name == known) {
+        Some((_, format)) => Ok(Some(*format)),
+        None => Err(Reply::fatal(bytes!["unsupported format '", name, "'"])),
     }
 }

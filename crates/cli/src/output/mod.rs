@@ -36,6 +36,16 @@ pub(crate) enum Format {
     Line,
 }
 
+impl Format {
+    /// Returns whether the format is Vigil's own.
+    pub(crate) fn is_own(self) -> bool {
+        match self {
+            Self::Json | Self::Line => true,
+            Self::Long | Self::Short | Self::PorcelainV1 | Self::PorcelainV2 => false,
+        }
+    }
+}
+
 /// Writes `status` in `format`.
 pub(crate) fn write(format: Format, status: &Status, presentation: &Presentation) -> Vec<u8> {
     match format {

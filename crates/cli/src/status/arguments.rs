@@ -5,6 +5,7 @@ use bstr::{BStr, BString, ByteSlice};
 use super::column_style::ColumnStyle;
 use crate::inside;
 use crate::options::{Argument, Entry, Given, Table, Value, parse, rename_score};
+use crate::output::Format;
 use crate::reply::{Reply, bytes};
 
 /// The options.
@@ -185,24 +186,8 @@ impl FormatChoice {
     }
 }
 
-/// A format that git does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OwnFormat {
-    /// `--format=json`.
-    Json,
-    /// `--format=line`.
-    Line,
-}
-
-impl OwnFormat {
-    /// The value of `--format` that requests it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Line => "line",
-        }
-    }
-}
+/// The values of `--format`, and what they request.
+const OWN_FORMATS: [(&str, Format); 2] = [("json", Format::Json), ("line", Format::Line)];
 
 /// The parsed command line; `None` stands for what it does not say. Values that git checks only after parsing the whole line
 /// are kept as given.
@@ -210,8 +195,8 @@ impl OwnFormat {
 pub(super) struct Arguments {
     /// The last requested one of git's formats.
     pub format: FormatChoice,
-    /// `--format`.
-    pub own: Option<OwnFormat>,
+    /// The format of Vigil's own that `--format` requests.
+    pub own: Option<Format>,
     pub branch: Option<bool>,
     pub stash: Option<bool>,
     pub ahead_behind: Option<bool>,
@@ -240,7 +225,8 @@ impl Arguments {
         this.pathspecs = parse(&TABLE, arguments, |key, given| this.apply(key, given))?;
         // There is no telling which of the two was meant.
         if let (Some(own), Some(other)) = (this.own, this.format.option()) {
-            let own = own.name();
+            let named = OWN_FORMATS.iter().find(|(_, format)| *format == own);
+            let own = named.map_or("", |(name, _)| name);
             return Err(Reply::usage_error(format!(
                 "options '--format={own}' and '{other}' cannot be used together"
             )));
@@ -262,7 +248,7 @@ impl Arguments {
             Key::Long if is_set => self.format = FormatChoice::Long,
             Key::Short | Key::Long => self.format = FormatChoice::Negated,
             Key::Porcelain => self.format = porcelain_version(given)?,
-            Key::Format => self.own = own_format(given)?,
+            Key::Format => self.own = inside::format_among(&OWN_FORMATS, given)?,
             Key::Branch => self.branch = Some(is_set),
             Key::ShowStash => self.stash = Some(is_set),
             Key::AheadBehind => self.ahead_behind = Some(is_set),
@@ -285,13 +271,6 @@ impl Arguments {
             }
         }
         Ok(())
-    }
-}
-
-fn own_format(given: Given<'_>) -> Result<Option<OwnFormat>, Reply> {
-    match given {
-        Given::With(name) if name == OwnFormat::Line.name() => Ok(Some(OwnFormat::Line)),
-        given => Ok(inside::is_json(given)?.then_some(OwnFormat::Json)),
     }
 }
 
@@ -351,12 +330,12 @@ mod tests {
             "-s --no-short --format=json",
         ] {
             let own = arguments(line).unwrap().own;
-            assert_eq!(own, Some(OwnFormat::Json), "{line}");
+            assert_eq!(own, Some(Format::Json), "{line}");
         }
         let back = arguments("--format=json --no-format --porcelain").unwrap();
         assert_eq!((back.own, back.format), (None, FormatChoice::PorcelainV1));
         let line = arguments("--format=json --format=line").unwrap();
-        assert_eq!(line.own, Some(OwnFormat::Line));
+        assert_eq!(line.own, Some(Format::Line));
         for (line, other) in [
             ("--format=json --porcelain", "--porcelain"),
             ("--porcelain=v2 --format=json", "--porcelain"),

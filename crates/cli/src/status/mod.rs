@@ -22,7 +22,7 @@ use vigil_git::repository::settings::Settings;
 use crate::command::Command;
 use crate::inside;
 use crate::options::{OwnOptions, Value, usage};
-use crate::output::{self, Format};
+use crate::output;
 use crate::reply::{Reply, bytes, labelled};
 use crate::terminal;
 
@@ -146,9 +146,9 @@ fn answer_with(
         let reply = Reply::gave_up(&cut_short.messages, cut_short.label, &cut_short.text);
         stderr.extend(reply.stderr);
         return Ok(Reply {
-            stdout: match plan.format {
-                Format::Json | Format::Line => Vec::new(),
-                format => output::write(format, &status, &plan.presentation),
+            stdout: match plan.format.is_own() {
+                true => Vec::new(),
+                false => output::write(plan.format, &status, &plan.presentation),
             },
             stderr,
             code: reply.code,

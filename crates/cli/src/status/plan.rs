@@ -12,7 +12,7 @@ use vigil_git::repository::settings::{Renames, Settings};
 use vigil_model::raw_text::message_bytes;
 use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
-use super::arguments::{Arguments, FormatChoice, OwnFormat};
+use super::arguments::{Arguments, FormatChoice};
 use super::column_style::ColumnUse;
 use super::installed_git::GitRequest;
 use super::settings::{ColorUse, PrintSettings};
@@ -158,7 +158,7 @@ fn request(arguments: &Arguments, settings: &Settings, format: Format) -> Status
             .ahead_behind
             .or(settings.ahead_behind.filter(|_| is_for_people))
             .unwrap_or(true),
-        branch: wants_branch || matches!(format, Format::Long | Format::Json | Format::Line),
+        branch: wants_branch || format == Format::Long || format.is_own(),
         stash: match format {
             Format::PorcelainV2 | Format::Long => wants_stash,
             Format::Json | Format::Line => true,
@@ -174,10 +174,8 @@ fn request(arguments: &Arguments, settings: &Settings, format: Format) -> Status
 }
 
 fn format(arguments: &Arguments, settings: &Settings) -> Result<Format, Reply> {
-    match arguments.own {
-        Some(OwnFormat::Json) => return Ok(Format::Json),
-        Some(OwnFormat::Line) => return Ok(Format::Line),
-        None => {}
+    if let Some(own) = arguments.own {
+        return Ok(own);
     }
     match arguments.format {
         FormatChoice::Long if arguments.nul_terminated => Err(Reply::fatal(
