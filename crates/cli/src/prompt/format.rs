@@ -131,6 +131,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_element_is_described() {
+        let description = include_str!("../../../../docs/prompt.md");
+        for (name, _) in ELEMENTS {
+            assert!(description.contains(&format!("`{{{name}}}`")), "{name}");
+        }
+    }
+
+    #[test]
     fn elements_stand_in_text() {
         let format = Format::parse("a{{{where}}}, {push}!".into()).unwrap();
         let elements = [

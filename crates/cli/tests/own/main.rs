@@ -7,6 +7,7 @@
 )]
 
 mod doctor;
+mod documents;
 mod sandbox;
 mod state;
 mod why;
