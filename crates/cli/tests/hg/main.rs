@@ -6,6 +6,7 @@
     reason = "all of this is tests"
 )]
 
+mod command_line;
 mod daemon;
 mod defaults_and_aliases;
 mod dirstate;
@@ -13,11 +14,13 @@ mod doctor;
 mod exit_codes;
 mod extensions;
 mod formats;
+mod ignore_files;
 mod narrow;
 mod odd_names;
 mod pager;
 mod random;
 mod recorded_listings;
+mod refusals;
 mod revision_sets;
 mod revisions;
 mod rewritten_store;

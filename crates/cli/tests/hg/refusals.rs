@@ -1,0 +1,279 @@
+//! What is reported in the place of a status, and what is left to Mercurial by name.
+
+use std::os::unix::fs::symlink;
+
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
+
+#[test]
+fn errors_name_what_cannot_be_answered() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("d/f", "");
+        symlink("d", working.path("to")).unwrap();
+        for (arguments, what) in [
+            (&["status", "set:added()"][..], "file sets"),
+            (&["status", "-T", "{node}"], "template"),
+            (
+                &["status", "--config", "extensions.win32text="],
+                "win32text",
+            ),
+            (&["status", "--config", "encode.*=x"], "encode"),
+            (&["status", r"re:(a)\1"], "reference back"),
+            (&["status", "--time"], "--time"),
+            (
+                &["status", "--traceback", "--rev", "nothere"],
+                "--traceback",
+            ),
+            (
+                &["status", "--config", "ui.traceback=1", "--rev", "nothere"],
+                "--traceback",
+            ),
+            (&["status", "--mq"], "--mq"),
+            (&["status", "--config", "ui.forcecwd=d"], "ui.forcecwd"),
+            (
+                &["status", "--config", "ui.timestamp-output=1"],
+                "ui.timestamp-output",
+            ),
+            (
+                &["status", "--config", "experimental.extra-filter-revs=x("],
+                "extra-filter-revs",
+            ),
+            (
+                &["status", "--color=always", "--config", "color.mode=win32"],
+                "color.mode=win32",
+            ),
+            (
+                &[
+                    "status",
+                    "--rev",
+                    "null:null",
+                    "--config",
+                    "revsetalias.x=(",
+                ],
+                "revsetalias.x",
+            ),
+            (
+                &["status", "--config", "devel.sync.x=/nowhere"],
+                "devel.sync.x",
+            ),
+            (&["status", "--color=debug"], "colours as labels"),
+            (
+                &[
+                    "status",
+                    "--color=always",
+                    "--config",
+                    "color.mode=terminfo",
+                ],
+                "color.mode=terminfo",
+            ),
+            (
+                &[
+                    "status",
+                    "--color=always",
+                    "--config",
+                    "color.status.clean=pink",
+                ],
+                "the colour 'pink'",
+            ),
+            (
+                &["status", "--config", "ui.formatdebug=yes"],
+                "ui.formatdebug",
+            ),
+            (&["status", "path:to/f"], "behind a link"),
+            (
+                &[
+                    "status",
+                    "--config",
+                    "format.use-dirstate-v2=yes",
+                    "--config",
+                    "format.use-dirstate-v2.automatic-upgrade-of-mismatching-repositories=yes",
+                ],
+                "automatic-upgrade",
+            ),
+        ] {
+            let (stdout, stderr, code) = working.vigil(arguments);
+            assert_eq!((stdout.as_str(), code), ("", Some(255)), "{arguments:?}");
+            assert!(
+                stderr.contains("vigil does not answer this") && stderr.contains(what),
+                "{stderr}"
+            );
+            let mut allowed = arguments.to_vec();
+            allowed.extend(["--config", "vigil.hg.fallback=yes"]);
+            let (_, stderr, _) = working.vigil(&allowed);
+            assert!(stderr.contains("asking hg"), "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn invalid_and_unusual_repositories_are_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.assert_same_as_hg(&["status", "-R", "nowhere"]);
+        working.assert_same_as_hg(&["status", "--cwd", "nowhere"]);
+        working.write(".hg/hgrc", "[ui]\nnonsense\n");
+        working.assert_same_as_hg(&["status"]);
+        std::fs::remove_file(working.path(".hg/hgrc")).unwrap();
+        let requires = std::fs::read_to_string(working.path(".hg/requires")).unwrap();
+        working.write(".hg/requires", format!("{requires}of-an-extension\n"));
+        let (_, stderr, _) = working.vigil(&["status", "--config", "extensions.some=/nowhere"]);
+        assert!(stderr.contains("the extension 'some'"), "{stderr}");
+        for more in ["unknown-feature\nanother\n", "-\n"] {
+            working.write(".hg/requires", format!("{requires}{more}"));
+            working.assert_same_as_hg(&["status"]);
+        }
+        working.write(".hg/requires", requires);
+        std::fs::create_dir(working.0.root().join("outside")).unwrap();
+        working.assert_same_as_hg_in("../outside", &["status"]);
+        working.hg(&[
+            "--config",
+            "extensions.share=",
+            "share",
+            "-q",
+            ".",
+            "../share",
+        ]);
+        working.write("../share/f", "");
+        working.assert_same_as_hg_in("../share", &["status"]);
+        let requires = std::fs::read_to_string(working.path("../share/.hg/requires")).unwrap();
+        working.write(
+            "../share/.hg/requires",
+            requires.replace("share-safe\n", ""),
+        );
+        working.assert_same_as_hg_in("../share", &["status"]);
+        let allows = "share.safe-mismatch.source-safe=allow";
+        let (_, stderr, _) = working.vigil(&["status", "-R", "../share", "--config", allows]);
+        assert!(stderr.contains("vigil does not answer this"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_truncated_dirstate_is_reported() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
+            working.write("f", "");
+            working.commit("first");
+            for start in ["x", "I ate your data\n"] {
+                working.write(".hg/dirstate", start);
+                // Older versions do not know of interrupted upgrades.
+                if !is_v2 || working.is_from_version_7() {
+                    working.assert_same_as_hg(&["status"]);
+                    working.assert_same_as_hg(&["status", "--config", "ui.detailed-exit-code=yes"]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn of_two_errors_the_one_that_mercurial_meets_first_is_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        for name in ["d/f", "e/f"] {
+            working.write(name, "1\n");
+        }
+        working.commit("first");
+        std::fs::rename(working.path("d"), working.path("moved")).unwrap();
+        symlink("moved", working.path("d")).unwrap();
+        working.write("moved/f", "2\n");
+        working.write(".hgignore", "*bad\n");
+        for arguments in [
+            &["status", "-i"][..],
+            &["status", "-iS"],
+            &["status", "-q"],
+            &["status", "-mS", "nowhere", "."],
+            &["status", "-c", "d", "moved/f"],
+            &["status"],
+        ] {
+            working.assert_same_as_hg(arguments);
+        }
+    }
+}
+
+#[test]
+fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
+    let hg = hg_programs().into_iter().next().unwrap();
+    let working = WorkingCopy::new(&hg, false);
+    working.write("a", "");
+    for (setting, named) in [
+        (
+            "extensions.rebase=nope.py",
+            "the extension 'rebase' from nope.py",
+        ),
+        (
+            "extensions.hgext.mq=~/mq.py",
+            "the extension 'mq' from ~/mq.py",
+        ),
+        ("ui.strict=yes", "the setting ui.strict"),
+        ("profiling.enabled=1", "the setting profiling.enabled"),
+        ("templatealias.path=status", "templatealias.path"),
+    ] {
+        let arguments = ["status", "-T", "{path}\\n", "--config", setting];
+        let (stdout, stderr, code) = working.vigil(&arguments);
+        assert_eq!((stdout.as_str(), code), ("", Some(255)), "{setting}");
+        let expected = format!("abort: vigil does not answer this: {named}\n");
+        assert_eq!(stderr, expected);
+    }
+    for setting in [
+        "extensions.rebase=",
+        "extensions.rebase=!nope.py",
+        "ui.strict=no",
+        "profiling.enabled=no",
+    ] {
+        working.assert_same_as_hg(&["status", "-T", "{path}\\n", "--config", setting]);
+    }
+}
+
+#[test]
+fn extensions_that_do_not_change_a_status_are_allowed() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("a", "");
+        working.commit("0");
+        working.write("b", "");
+        let file = working.path("../drawdag.py");
+        std::fs::write(&file, "").unwrap();
+        let from = |name: &str| format!("extensions.{name}={}", file.display());
+        for setting in [
+            from("drawdag"),
+            from("any"),
+            from("firefoxtree"),
+            from("push-to-try"),
+            "extensions.remotenames=".into(),
+            "extensions.hgext.zeroconf=".into(),
+        ] {
+            working.assert_same_as_hg(&["status", "--config", &setting]);
+            working.assert_same_as_hg(&["status", "--rev", ".", "--config", &setting]);
+        }
+        // The name may be one that the extension defines.
+        let setting = "extensions.remotenames=";
+        let (_, stderr, code) = working.vigil(&["status", "--rev", "0", "--config", setting]);
+        assert_eq!(code, Some(255));
+        assert!(
+            stderr.contains("names of changesets with the extension 'remotenames'"),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn a_branch_in_an_encoding_that_python_may_not_know_is_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        for text in ["1", "12"] {
+            working.write("a", text);
+            working.commit(text);
+        }
+        working.write(".hg/branch", "h\u{e9}");
+        for encoding in ["utf8", "UTF-8", "latin1", "ascii", "ISO-8859-15", ""] {
+            working.assert_same_as_hg(&["status", "--rev", "0", "--encoding", encoding]);
+        }
+        let unknown = ["--encoding", "nonsense"];
+        working
+            .assert_same_as_hg(&[&["status", "--rev", "0", "--rev", "1"], &unknown[..]].concat());
+        let (_, stderr, code) = working.vigil(&[&["status"], &unknown[..]].concat());
+        assert!(stderr.contains("the name of the branch"), "{stderr}");
+        assert_eq!(code, Some(255));
+    }
+}
