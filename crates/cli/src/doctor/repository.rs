@@ -160,7 +160,7 @@ pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
             subject,
             bytes!["wanted by ", place(&entry), ", not running"],
         ),
-        Err(_) if entry.value.is_some_and(is_our_hook) => {
+        Err(_) if entry.value.is_some_and(fsmonitor::is_our_hook) => {
             let fact = bytes!["not running: git asks Vigil's hook by ", place(&entry)];
             Check::ok(subject, fact)
         }
@@ -176,12 +176,6 @@ pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
             Check::note(subject, fact, "git config core.fsmonitor false")
         }
     }
-}
-
-/// Returns whether the command `hook`, possibly quoted for a shell, is the one that `vigil fsmonitor install` sets.
-fn is_our_hook(hook: &BStr) -> bool {
-    let hook = hook.strip_suffix(b"'").unwrap_or(hook);
-    hook.ends_with(fsmonitor::HOOK.as_bytes())
 }
 
 /// Checks whether all untracked files are listed by default.

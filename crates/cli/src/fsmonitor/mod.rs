@@ -10,8 +10,9 @@ mod state;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_git::environment::Environment;
+use vigil_git::repository;
 
 use crate::command::{Command, Subcommand};
 use crate::options::{
@@ -78,6 +79,12 @@ const PLAIN: Table<Key> = Table {
 /// Returns whether git ran this program as a hook, by the name of its link.
 pub(crate) fn is_hook(program: &OsStr) -> bool {
     Path::new(program).file_name() == Some(OsStr::new(HOOK))
+}
+
+/// Returns whether the command `hook`, possibly quoted for a shell, is the one that `vigil fsmonitor install` sets.
+pub(crate) fn is_our_hook(hook: &BStr) -> bool {
+    let hook = hook.strip_suffix(b"'").unwrap_or(hook);
+    hook.ends_with(HOOK.as_bytes())
 }
 
 /// Runs the hook with git's arguments, and returns the exit code.
@@ -164,7 +171,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         }
         b"status" => {
             plain(arguments)?;
-            Ok(socket::status(environment))
+            Ok(status(environment))
         }
         b"query" => match parse(&PLAIN, arguments, |_, _| Ok(()))?.as_slice() {
             [] => Ok(hook::query(b"", environment)),
@@ -182,6 +189,29 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
             &bytes!["unknown subcommand: `", command.as_bstr(), "'"],
         )),
     }
+}
+
+/// Says whether git asks, and whether it gets an answer. The exit code is 0 if it would.
+fn status(environment: &Environment) -> Reply {
+    let found = repository::discover(environment, environment.working_directory());
+    let Ok(config) = found.map(|repository| repository.config) else {
+        return socket::status(environment);
+    };
+    let wanted = config.boolean("core.fsmonitor");
+    if let Ok(Some(true)) = wanted {
+        return socket::status(environment);
+    }
+    let value = config.string("core.fsmonitor").unwrap_or_default();
+    if is_our_hook(value.as_bstr()) {
+        return Reply::printed(bytes!["git asks by the hook ", value, "\n"], 0);
+    }
+    let line = match wanted {
+        Err(_) => bytes!["git asks another hook: ", value, "\n"],
+        Ok(_) => bytes!["git does not ask: core.fsmonitor is not true\n"],
+    };
+    let mut reply = socket::status(environment);
+    reply.stdout.splice(..0, line);
+    reply
 }
 
 fn plain(arguments: &[BString]) -> Result<(), Reply> {

@@ -107,6 +107,30 @@ fn install_monitor(sandbox: &Sandbox, is_socket: bool) {
     assert!(output.status.success(), "{output:?}");
 }
 
+#[test]
+fn the_status_of_the_monitor_says_whether_git_asks() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    let status = || {
+        let output = sandbox.vigil("work", &["fsmonitor", "status"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), text)
+    };
+    let (code, text) = status();
+    assert_eq!(code, Some(1));
+    assert!(text.starts_with("git does not ask: "), "{text}");
+    install_monitor(&sandbox, false);
+    let (code, text) = status();
+    assert_eq!(code, Some(0));
+    assert!(text.starts_with("git asks by the hook "), "{text}");
+    install_monitor(&sandbox, true);
+    let started = sandbox.vigil("work", &["fsmonitor", "start"]);
+    assert!(started.status.success());
+    let (code, text) = status();
+    assert_eq!(code, Some(0));
+    assert!(text.starts_with("serves "), "{text}");
+}
+
 /// A repository with folders of tracked and untracked files at some depth.
 fn with_folders() -> Sandbox {
     let sandbox = Sandbox::with_repository();
