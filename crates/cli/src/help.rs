@@ -5,18 +5,20 @@ mod man;
 use bstr::{BStr, BString};
 use vigil_git::environment::Environment;
 
-use crate::command::{Command, NO_OPTIONS, Options};
-use crate::options::Value;
+use crate::command::{Command, Options};
+use crate::options::{Table, Value};
 use crate::page::{self, Page};
 use crate::pager;
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
+const TABLE: Table<()> = Table::without_options("vigil help [<command>]");
+
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "help",
     summary: "List the commands, or show the manual page of one",
-    options: NO_OPTIONS,
+    options: &TABLE,
     arguments: Some(Value::Command),
     subcommands: &[],
     prose: include_str!("../pages/help.txt"),
@@ -99,7 +101,7 @@ pub(crate) fn man_page(known: Known, arguments: &[BString]) -> Reply {
 
 /// The reply to a wrong command line of `vigil help`.
 pub(crate) fn usage_of_help() -> Reply {
-    Reply::complained("usage: vigil help [<command>]\n", Reply::USAGE)
+    Reply::complained(format!("usage: {}\n", TABLE.synopsis), Reply::USAGE)
 }
 
 /// The version, in the form of `git version`.

@@ -14,11 +14,7 @@ use crate::options::{Table, Value, parse, with_usage};
 use crate::reply::Reply;
 use position::Position;
 
-const TABLE: Table<()> = Table {
-    synopsis: "vigil completions (bash | fish | zsh)",
-    headings: &[],
-    entries: &[],
-};
+const TABLE: Table<()> = Table::without_options("vigil completions (bash | fish | zsh)");
 
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {

@@ -70,11 +70,7 @@ const UNINSTALL: Table<Key> = Table {
 };
 
 /// The table of commands without options.
-const PLAIN: Table<Key> = Table {
-    synopsis: SYNOPSIS,
-    headings: &[],
-    entries: &[],
-};
+const PLAIN: Table<Key> = Table::without_options(SYNOPSIS);
 
 /// Returns whether git ran this program as a hook, by the name of its link.
 pub(crate) fn is_hook(program: &OsStr) -> bool {

@@ -141,6 +141,11 @@ impl Arguments {
             && !self.debug
     }
 
+    /// Returns whether the help is asked for. Only Mercurial can print its own.
+    pub(super) fn asks_for_help(&self) -> bool {
+        self.only_mercurial == Some("help")
+    }
+
     /// Parses a command line. The first word that is not an option is the command.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, UsageError> {
         let mut parsed = Self::default();

@@ -41,8 +41,8 @@ use vigil_hg::config::ProcessContext;
 use vigil_stamp::paths::path_of;
 use vigil_store::NoSteps;
 
-use crate::command::{Command, NO_OPTIONS, Subcommand};
-use crate::options::Value;
+use crate::command::{Command, Options, Subcommand};
+use crate::options::{Table, Value, usage_without_table};
 use crate::pager;
 use crate::reply::{Reply, bytes};
 
@@ -61,7 +61,7 @@ use paging::Paging;
 pub(crate) const COMMAND: Command = Command {
     name: "hg",
     summary: "Show what changed in a Mercurial working copy, as 'hg status'",
-    options: NO_OPTIONS,
+    options: &Table::<()>::without_options(SYNOPSIS),
     arguments: None,
     subcommands: &[Subcommand {
         name: "status",
@@ -74,13 +74,18 @@ pub(crate) const COMMAND: Command = Command {
 
 /// Runs `vigil hg` with `arguments`.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Outcome {
-    if arguments == ["--help"] {
-        return Reply::printed(format!("usage: {SYNOPSIS}\n"), 0).into();
+    if arguments == ["-h"] || arguments == ["--help"] {
+        return usage().into();
     }
     match Arguments::parse(arguments) {
         Ok(parsed) => run_parsed(&parsed, arguments, environment),
         Err(wrong) => refused(wrong, arguments, environment).into(),
     }
+}
+
+fn usage() -> Reply {
+    let text = usage_without_table(SYNOPSIS, &StatusOptions.entries());
+    Reply::printed(text, 0)
 }
 
 /// Runs `vigil status` with `arguments` in a Mercurial working copy; returns `None` elsewhere.
@@ -247,6 +252,9 @@ fn answer(
             let may_fall_back = error.may_fall_back && parsed.own.is_none();
             if error.abort.kind == Kind::Unsupported && may_fall_back {
                 return fallback::run(arguments, environment, &error.abort).into();
+            }
+            if parsed.asks_for_help() {
+                return usage().into();
             }
             let mut reply = complain(&error.abort, detailed.unwrap_or(false));
             if let Some(effects) = &error.colors {

@@ -9,7 +9,7 @@ mod usage;
 mod values;
 
 pub(crate) use parse::{parse, refuse_others, with_usage};
-pub(crate) use usage::{OwnOptions, usage};
+pub(crate) use usage::{OwnOptions, usage, usage_without_table};
 pub(crate) use values::{integer, rename_score};
 
 use bstr::BStr;
@@ -22,6 +22,17 @@ pub(crate) struct Table<K: 'static> {
     pub headings: &'static [(usize, &'static str)],
     /// The options in the order of the usage text.
     pub entries: &'static [Entry<K>],
+}
+
+impl<K> Table<K> {
+    /// Makes the table of a command that has none.
+    pub(crate) const fn without_options(synopsis: &'static str) -> Self {
+        Self {
+            synopsis,
+            headings: &[],
+            entries: &[],
+        }
+    }
 }
 
 /// One option.

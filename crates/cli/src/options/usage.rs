@@ -17,10 +17,24 @@ const HELP_COLUMN: usize = 26;
 
 /// Returns the usage text of `table`.
 pub(crate) fn usage<K>(table: &Table<K>, own_options: OwnOptions) -> Vec<u8> {
-    let mut text = format!("usage: {}\n\n", invocation::named(table.synopsis));
     let shows_own = own_options == OwnOptions::Shown || invocation::is_vigil();
-    for (number, entry) in table.entries.iter().enumerate() {
-        let heading = table.headings.iter().find(|(before, _)| *before == number);
+    text(table.synopsis, table.headings, table.entries, shows_own)
+}
+
+/// Returns the usage text of options that are not in a table.
+pub(crate) fn usage_without_table(synopsis: &str, entries: &[Entry<()>]) -> Vec<u8> {
+    text(synopsis, &[], entries, true)
+}
+
+fn text<K>(
+    synopsis: &str,
+    headings: &[(usize, &str)],
+    entries: &[Entry<K>],
+    shows_own: bool,
+) -> Vec<u8> {
+    let mut text = format!("usage: {}\n\n", invocation::named(synopsis));
+    for (number, entry) in entries.iter().enumerate() {
+        let heading = headings.iter().find(|(before, _)| *before == number);
         if let Some((_, heading)) = heading {
             if number > 0 {
                 text.push('\n');

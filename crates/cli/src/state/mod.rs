@@ -53,11 +53,7 @@ const SHOW: Table<Key> = Table {
 };
 
 /// The table of commands without options.
-const PLAIN: Table<Key> = Table {
-    synopsis: SYNOPSIS,
-    headings: &[],
-    entries: &[],
-};
+const PLAIN: Table<Key> = Table::without_options(SYNOPSIS);
 
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {

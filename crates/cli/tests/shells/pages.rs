@@ -25,6 +25,28 @@ fn page_names() -> Vec<String> {
 }
 
 #[test]
+fn every_command_says_how_it_is_used() {
+    let sandbox = Sandbox::empty();
+    for name in page_names() {
+        let short = run_vigil(&sandbox, "", &[&name, "-h"]);
+        let text = short.stdout.to_lowercase() + &short.stderr;
+        assert!(text.starts_with("usage: "), "{name}: {text}");
+    }
+    let of_hg = run_vigil(&sandbox, "", &["hg", "-h"]);
+    assert!(of_hg.stdout.contains("\n    --change <REV>"), "{of_hg:?}");
+    for line in [["hg", "status", "-h"], ["hg", "status", "--help"]] {
+        assert_eq!(run_vigil(&sandbox, "", &line), of_hg);
+    }
+    for (name, call) in [
+        ("help", "vigil help [<command>]"),
+        ("hg", "vigil hg status [<option>...] [<file>...]"),
+    ] {
+        let page = run_vigil(&sandbox, "", &["help", name]).stdout;
+        assert!(page.contains(&format!("\n       {call}\n")), "{page}");
+    }
+}
+
+#[test]
 fn every_command_has_a_page_with_all_sections() {
     let sandbox = Sandbox::empty();
     let overview = run_vigil(&sandbox, "", &["help"]).stdout;
