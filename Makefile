@@ -22,6 +22,8 @@ COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 MINUTES ?= 90
 
+# So that `make && make install` works where there is no repository whose status could be shown.
+.DEFAULT_GOAL := build
 .PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor test-hg test-hg-real random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
 
 # Prints the status of this repository.
