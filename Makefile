@@ -16,7 +16,9 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)
 # The program to install, and the folder to install below; to make packages, DESTDIR is put before that.
 PROGRAM ?= target/release/vigil
 PREFIX ?= /usr/local
-export DESTDIR PREFIX
+# Where zsh looks for completions, below PREFIX; Debian's own packages use share/zsh/vendor-completions.
+ZSH_COMPLETIONS ?= share/zsh/site-functions
+export DESTDIR PREFIX ZSH_COMPLETIONS
 # How much work the long-running testers do.
 COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600

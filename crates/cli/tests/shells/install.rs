@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use vigil_testkit::sandbox::TextOutput;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
-/// Runs `run_make` at the top of the sources, without a program that could build, and with a umask that keeps others out.
-fn run_make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> TextOutput {
+/// The command `make` at the top of the sources, without a program that could build, and with a umask that keeps others out.
+fn make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> Command {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = sandbox.isolated("sh", b"");
     command
@@ -22,6 +23,11 @@ fn run_make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -
         .arg(format!("PROGRAM={VIGIL}"))
         .arg(format!("DESTDIR={}", destination.display()))
         .arg(format!("PREFIX={prefix}"));
+    command
+}
+
+fn run_make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> TextOutput {
+    let mut command = make(sandbox, target, destination, prefix);
     command.output().unwrap().into()
 }
 
@@ -91,6 +97,20 @@ fn everything_is_installed_readable_for_all_and_can_be_uninstalled() {
         left.keys().all(|path| destination.join(path).is_dir()),
         "{left:?}"
     );
+}
+
+#[test]
+fn completions_for_zsh_go_where_the_system_looks_for_them() {
+    let sandbox = Sandbox::empty();
+    let destination = sandbox.root().join("package");
+    let folder = "share/zsh/vendor-completions";
+    for (target, is_there) in [("install", true), ("uninstall", false)] {
+        let mut command = make(&sandbox, target, &destination, "/usr");
+        command.env("ZSH_COMPLETIONS", folder);
+        assert!(command.status().unwrap().success());
+        let script = destination.join("usr").join(folder).join("_vigil");
+        assert_eq!(script.exists(), is_there);
+    }
 }
 
 #[test]
