@@ -32,11 +32,17 @@ MINUTES ?= 90
 run: build
 	target/release/vigil status
 
-build:
+build: target/release/third-party-licences.txt
 	$(CARGO) build --release --locked -p vigil
 	install -D $(BUILT)/release/vigil target/release/vigil
 
-# Installs the program, completions, manual pages and systemd units. Needs no cargo once the program is built.
+# The licences of the crates in the program.
+target/release/third-party-licences.txt: Cargo.lock contrib/licences
+	mkdir -p $(@D)
+	CARGO="$(CARGO)" contrib/licences >$@.new
+	mv $@.new $@
+
+# Installs the program, completions, manual pages, systemd units and licences. Needs no cargo once the program is built.
 install: $(PROGRAM)
 	contrib/install "$(PROGRAM)"
 

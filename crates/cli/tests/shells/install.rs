@@ -76,6 +76,7 @@ fn everything_is_installed_readable_for_all_and_can_be_uninstalled() {
         "share/man/man1/vigil-status.1",
         "lib/systemd/user/vigil.service",
         "lib/systemd/user/vigil.socket",
+        "share/licenses/vigil/LICENSE-MIT",
     ] {
         assert!(found.contains_key(&Path::new("usr").join(path)), "{path}");
     }
@@ -111,6 +112,20 @@ fn completions_for_zsh_go_where_the_system_looks_for_them() {
         let script = destination.join("usr").join(folder).join("_vigil");
         assert_eq!(script.exists(), is_there);
     }
+}
+
+#[test]
+fn what_the_program_is_made_of_is_installed_with_it() {
+    let sandbox = Sandbox::empty();
+    let program = sandbox.root().join("vigil");
+    std::fs::copy(VIGIL, &program).unwrap();
+    std::fs::write(sandbox.root().join("third-party-licences.txt"), "crates").unwrap();
+    let prefix = sandbox.root().join("prefix");
+    let mut command = make(&sandbox, "install", Path::new(""), prefix.to_str().unwrap());
+    command.arg(format!("PROGRAM={}", program.display()));
+    assert!(command.status().unwrap().success());
+    let licences = prefix.join("share/licenses/vigil/third-party-licences.txt");
+    assert_eq!(std::fs::read_to_string(licences).unwrap(), "crates");
 }
 
 #[test]

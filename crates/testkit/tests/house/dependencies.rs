@@ -136,6 +136,30 @@ fn every_dependency_has_a_permissive_licence() {
     }
 }
 
+#[test]
+fn the_licences_of_all_that_is_in_the_program_are_printed() {
+    let output = Command::new("sh")
+        .args(["contrib/licences"])
+        .current_dir(workspace())
+        .env("CARGO", env!("CARGO"))
+        .env("CARGO_NET_OFFLINE", "true")
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stderr.is_empty(), "{stderr}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let (list, texts) = printed.split_once("\n---").unwrap();
+    let (_, crates) = list.split_once("\n\n").unwrap();
+    let crates: Vec<&str> = crates.lines().collect();
+    assert!(crates.len() > 20, "{crates:?}");
+    for line in crates {
+        let (name, _) = line.split_once(": ").unwrap();
+        assert!(texts.contains(&format!("\n{name}: ")), "no text of {name}");
+    }
+    // A library in C that a crate brings along.
+    assert!(texts.contains("\nlibdeflate-sys ") && texts.contains("Eric Biggers"));
+}
+
 /// Returns the names of the dependencies in the text of a manifest, tests' too.
 fn named_dependencies(manifest: &str) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
