@@ -9,8 +9,13 @@ CARGO_BUILD_TARGET ?= $(shell rustc --print host-tuple 2>/dev/null)
 export CARGO_BUILD_TARGET
 ifneq ($(filter /%,$(shell $(or $(CC),cc) -print-file-name=libc.a 2>/dev/null)),)
 RUSTFLAGS ?= -Ctarget-feature=+crt-static
-export RUSTFLAGS
 endif
+# The program does not name the folder that cargo downloads to, so that the same sources give the same program anywhere.
+# A name with a space cannot be passed on, and stays.
+DOWNLOADS = $(or $(CARGO_HOME),$(HOME)/.cargo)
+UNNAMED = $(if $(word 2,$(DOWNLOADS)),,--remap-path-prefix=$(DOWNLOADS)/=)
+RUSTFLAGS := $(strip $(filter-out $(UNNAMED),$(RUSTFLAGS)) $(UNNAMED))
+export RUSTFLAGS
 # Where cargo puts what it builds for that target.
 BUILT = $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)
 # The program to install, and the folder to install below; to make packages, DESTDIR is put before that.
