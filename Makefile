@@ -37,11 +37,12 @@ MINUTES ?= 90
 run: build
 	target/release/vigil status
 
-build: target/release/third-party-licences.txt
+build:
 	$(CARGO) build --release --locked -p vigil
 	install -D $(BUILT)/release/vigil target/release/vigil
+	-@$(MAKE) --no-print-directory target/release/third-party-licences.txt
 
-# The licences of the crates in the program.
+# The licences of the crates in the program. Where cargo cannot list them, the program is built all the same.
 target/release/third-party-licences.txt: Cargo.lock contrib/licences
 	mkdir -p $(@D)
 	CARGO="$(CARGO)" contrib/licences >$@.new
