@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -24,7 +25,7 @@ use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 use vigil_scan::{
-    DirMatch, Findings, Focus, Observed, PathFilter, Scan, ScanError, ScanMemory, Watch,
+    DirMatch, Findings, Focus, Observed, PathFilter, Scan, ScanError, ScanMemory, Unseen, Watch,
 };
 
 use self::kinds::Lists;
@@ -70,8 +71,8 @@ pub struct HgStatus {
     pub bad: Vec<BadPath>,
     /// What is wrong with ignore patterns that hold only below some directory.
     pub ignore_failure: Option<Abort>,
-    /// Why files could not be compared with the first parent, if so: then the lists are wrong. Mercurial compares contents last,
-    /// after all warnings.
+    /// Why recorded files could not be looked at or compared with the first parent, if so: then the lists are wrong. Mercurial
+    /// compares contents last, after all warnings.
     pub failure: Option<Abort>,
     /// When Mercurial would have read the ignore patterns; `None` if never. Only if it reads them does it report their errors.
     pub ignore_use: Option<IgnoreUse>,
@@ -81,7 +82,7 @@ impl HgStatus {
     /// Returns the answer if its lists are right.
     ///
     /// # Errors
-    /// Files could not be compared.
+    /// Files could not be looked at or compared.
     pub(crate) fn compared(self) -> Result<Self, Abort> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -192,7 +193,8 @@ pub(crate) fn status_of<'f>(
     // Unless unknown files are asked for, Mercurial looks for recorded files even in nested repositories.
     let gone_with = request.unknown.then_some(&nested);
     builder.add_tracked(&findings, recorded.special, gone_with);
-    builder.status.failure = system.failure();
+    // The walk comes before any comparison.
+    builder.status.failure = unseen(&findings, &repository.root).or_else(|| system.failure());
     let named = unrecorded_names(question);
     read_subincludes(question, &findings, &named, &walk);
     let subincludes = ignored.patterns.take_subinclude_outcome();
@@ -214,6 +216,17 @@ pub(crate) fn status_of<'f>(
         false => None,
     };
     Ok(builder.status)
+}
+
+/// Why recorded files were not seen, if Mercurial would end: it takes a file for missing where it may not look, but not where
+/// the system fails. A folder that could not be opened is named rather than the files in it.
+fn unseen(findings: &Findings, top: &Path) -> Option<Abort> {
+    let may_pass = |unseen: &&Unseen| !errno::is_lasting(unseen.reason);
+    findings.unknown.iter().find(may_pass)?;
+    let all = findings.unknown.iter().chain(&findings.unlisted);
+    let first = all.filter(may_pass).min_by_key(|unseen| &unseen.path)?;
+    let place = top.join(OsStr::from_bytes(&first.path));
+    Some(Abort::io(&place, &first.reason.into()))
 }
 
 /// Scans the working copy, which has these `tracked` files.
@@ -650,5 +663,57 @@ fn kind_name(file_type: FileType) -> &'static str {
         FileType::Fifo => "fifo",
         FileType::Socket => "socket",
         _ => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vigil_linux::Errno;
+
+    use super::*;
+
+    #[test]
+    fn where_the_system_fails_no_file_counts_as_missing() {
+        let all = |of: &[(&str, Errno)]| {
+            let unseen = of.iter().map(|&(path, reason)| Unseen {
+                path: path.into(),
+                reason,
+            });
+            unseen.collect::<Vec<_>>()
+        };
+        type Row<'r> = (
+            &'r [(&'r str, Errno)],
+            &'r [(&'r str, Errno)],
+            Option<&'r str>,
+        );
+        let rows: [Row<'_>; 5] = [
+            (&[], &[("d", Errno::IO)], None),
+            (&[("d/f", Errno::ACCESS)], &[("d", Errno::ACCESS)], None),
+            (
+                &[("a", Errno::ACCESS), ("d/f", Errno::STALE)],
+                &[("b", Errno::PERM)],
+                Some("Stale file handle: '/top/d/f'"),
+            ),
+            (
+                &[("d/f", Errno::IO), ("d/g", Errno::IO)],
+                &[("d", Errno::IO)],
+                Some("Input/output error: '/top/d'"),
+            ),
+            (
+                &[("d/f", Errno::IO)],
+                &[],
+                Some("Input/output error: '/top/d/f'"),
+            ),
+        ];
+        for (unknown, unlisted, told) in rows {
+            let findings = Findings {
+                unknown: all(unknown),
+                unlisted: all(unlisted),
+                ..Findings::default()
+            };
+            let abort = unseen(&findings, Path::new("/top"));
+            let abort = abort.map(|abort| abort.to_string());
+            assert_eq!(abort.as_deref(), told, "{unknown:?}");
+        }
     }
 }
