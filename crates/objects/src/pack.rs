@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering as Cmp;
 use std::collections::HashMap;
+use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -145,22 +146,26 @@ impl Pack {
         if let Some(index) = self.index.get() {
             return Some(index);
         }
-        let shown = with_extension(&self.shown, "idx");
-        let file = file::open(&self.path.with_extension("idx")).ok()?;
-        let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
-        let index = if len < index::len_min(self.hash) {
-            Err(index::too_small(&shown))
-        } else {
-            let map = Map::read_only(&file, len).ok()?;
-            Index::parse(map, self.hash, &shown)
-        };
-        match index {
+        match self.open_index() {
             Ok(index) => Some(self.index.get_or_init(|| index)),
             Err(text) => {
-                messages.push(format!("error: {text}"));
+                messages.extend(text.map(|text| format!("error: {text}")));
                 None
             }
         }
+    }
+
+    fn open_index(&self) -> Result<Index, Option<String>> {
+        let shown = with_extension(&self.shown, "idx");
+        let failed = |error| failure("index file", &shown, &error);
+        let file = file::open(&self.path.with_extension("idx")).map_err(failed)?;
+        let len = file.metadata().map_err(failed)?.len();
+        let len = usize::try_from(len).map_err(|_| None)?;
+        if len < index::len_min(self.hash) {
+            return Err(Some(index::too_small(&shown)));
+        }
+        let map = Map::read_only(&file, len).map_err(|errno| failed(errno.into()))?;
+        Index::parse(map, self.hash, &shown).map_err(Some)
     }
 
     /// Returns the number of objects in the index; 0 if it cannot be used.
@@ -187,8 +192,9 @@ impl Pack {
         let Some(index) = self.index(messages) else {
             return Err(Some(format!("packfile {shown} index unavailable")));
         };
-        let file = file::open(&self.path).map_err(|_| None)?;
-        let metadata = file.metadata().map_err(|_| None)?;
+        let failed = |error| failure("packfile", shown, &error);
+        let file = file::open(&self.path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
         if metadata.len() != self.size {
             return Err(Some(format!("packfile {shown} size changed")));
         }
@@ -593,6 +599,13 @@ fn samples(offsets: &[u64]) -> Vec<u64> {
 }
 
 /// Replaces the extension `pack` of `path`.
+/// Says that the system failed at a file of a pack. Like git, says nothing of one that is missing or may not be read.
+fn failure(kind: &str, shown: &str, error: &io::Error) -> Option<String> {
+    let reason = errno::of(error);
+    let may_pass = !errno::is_lasting(reason);
+    may_pass.then(|| format!("{kind} {shown} cannot be read: {}", errno::text(reason)))
+}
+
 fn with_extension(path: &str, extension: &str) -> String {
     let stem = path.strip_suffix("pack").unwrap_or(path);
     format!("{stem}{extension}")

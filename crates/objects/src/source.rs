@@ -141,15 +141,29 @@ impl Source {
         let shown = format!("{}/pack", self.shown);
         let mut listing = self.listing.write();
         let listing = listing.get_or_insert_default();
+        let mut is_whole = true;
         // Opened before anything in it is read, so that a change in between is noticed.
         let is_listed = listing.listed.is_some_and(|listed| holds(listed, &folder));
         let opened = (!is_listed).then(|| open_folder(&folder));
         let add = |name: &OsStr| self.pack(&folder.join(name), packs);
         if self.uses_midx && listing.midxes.is_empty() {
             for midx in midx::open(&folder, &shown, self.hash, messages)? {
-                let packs = midx.packs.iter().map(|name| add(OsStr::from_bytes(name)));
-                let packs = packs.collect();
-                listing.midxes.push(Arc::new(Layer { midx, packs }));
+                let packs = midx.packs.iter();
+                let packs = packs.map(|name| add(OsStr::from_bytes(name)));
+                match packs.collect::<io::Result<_>>() {
+                    Ok(packs) => listing.midxes.push(Arc::new(Layer { midx, packs })),
+                    Err(error) => {
+                        // Until it can be used, the packs have their own indexes.
+                        let reason = errno::text_of(&error);
+                        messages.push(format!(
+                            "error: unable to look at packs in {shown}: {reason}"
+                        ));
+                        listing.midxes.clear();
+                        listing.listed = None;
+                        is_whole = false;
+                        break;
+                    }
+                }
             }
         }
         let (seen, entries) = match opened {
@@ -170,9 +184,19 @@ impl Source {
             }
         };
         listing.seen.get_or_insert(seen);
-        listing.listed = Some(seen);
         let mut numbers: HashSet<u32> = listing.order.iter().map(|pack| pack.number).collect();
-        for entry in entries.flatten() {
+        for entry in entries {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(errno) => {
+                    let reason = errno::text(errno);
+                    messages.push(format!(
+                        "error: unable to read object pack directory: {shown}: {reason}"
+                    ));
+                    is_whole = false;
+                    break;
+                }
+            };
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let is_indexed = || {
                 let mut layers = listing.midxes.iter();
@@ -184,30 +208,46 @@ impl Source {
                         .any(|pack| **pack == *name.as_bytes())
                 })
             };
-            if name.as_bytes().ends_with(b".idx")
-                && !is_indexed()
-                && let Some(pack) = add(name)
-                && numbers.insert(pack.number)
-            {
-                listing.order.push(pack);
+            if !name.as_bytes().ends_with(b".idx") || is_indexed() {
+                continue;
+            }
+            match add(name) {
+                Ok(Some(pack)) if numbers.insert(pack.number) => listing.order.push(pack),
+                Ok(_) => {}
+                Err(error) => {
+                    let name = raw(name.as_bytes());
+                    let reason = errno::text_of(&error);
+                    messages.push(format!(
+                        "error: unable to look at the pack of {shown}/{name}: {reason}"
+                    ));
+                    is_whole = false;
+                }
             }
         }
+        // What the system failed to tell is asked for again: nothing on the disk will change.
+        listing.listed = is_whole.then_some(seen);
         listing.sort();
         Ok(())
     }
 
-    /// Returns the pack whose index is at `path`.
-    fn pack(&self, path: &Path, packs: &Packs) -> Option<Arc<Pack>> {
+    /// Returns the pack whose index is at `path`; `None` if there is none that may be used.
+    fn pack(&self, path: &Path, packs: &Packs) -> io::Result<Option<Arc<Pack>>> {
         let path = path.with_extension("pack");
         let mut packs = packs.write();
         if let Some(known) = packs.at(&path) {
-            return Some(known.clone());
+            return Ok(Some(known.clone()));
         }
-        let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-        let name = path.file_name()?.as_bytes();
-        let shown = format!("{}/pack/{}", self.shown, raw(name));
+        let metadata = match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => metadata,
+            Err(error) if !errno::is_lasting(errno::of(&error)) => return Err(error),
+            _ => return Ok(None),
+        };
+        let Some(name) = path.file_name() else {
+            return Ok(None);
+        };
+        let shown = format!("{}/pack/{}", self.shown, raw(name.as_bytes()));
         let facts = (metadata.len(), metadata.mtime());
-        packs.add(|number| Pack::new(number, path, shown, facts, self.hash))
+        Ok(packs.add(|number| Pack::new(number, path, shown, facts, self.hash)))
     }
 
     /// Returns the name of the object's file in messages.
@@ -252,8 +292,15 @@ impl Source {
                 return Ok(None);
             }
         };
-        let Ok(metadata) = file.metadata() else {
-            return Ok(None);
+        let metadata = match file.metadata() {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                let reason = errno::text_of(&error);
+                messages.push(format!(
+                    "error: unable to look at loose object {id}: {reason}"
+                ));
+                return Ok(None);
+            }
         };
         let len = metadata.len();
         if len == 0 {
@@ -292,7 +339,18 @@ impl Source {
                     continue;
                 }
             };
-            for entry in entries.flatten() {
+            for entry in entries {
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(error) => {
+                        let reason = errno::text_of(&error);
+                        messages.push(format!(
+                            "error: unable to read {}/{fan}: {reason}",
+                            self.shown
+                        ));
+                        break;
+                    }
+                };
                 let mut hex = fan.clone().into_bytes();
                 hex.extend_from_slice(entry.file_name().as_bytes());
                 if hex.len() == self.hash.len_in_hex()

@@ -1,0 +1,167 @@
+//! System calls that fail though nothing on the disk forbids them: it is faulty, or there is too little memory. An answer is right,
+//! or says what could not be read; and the next one is right.
+
+#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
+
+use std::process::Command;
+
+use vigil_testkit::sandbox::{Sandbox, run_with_input, skip_test};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// A system call that fails.
+#[derive(Clone, Copy, Debug)]
+struct Fault<'f> {
+    /// The name of the call, its error, and which of the calls fail (strace(1), "inject").
+    call: &'f str,
+    /// Only calls on this path fail; it begins at the top of the repository.
+    path: &'f str,
+}
+
+/// A repository with two branches that are packed, as all objects are, and a file whose line ends are converted.
+fn repository() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_variable("GIT_OPTIONAL_LOCKS", "0");
+    sandbox.set_variable("VIGIL_NO_DAEMON", "1");
+    sandbox.write(".gitattributes", "*.txt text\n");
+    sandbox.write("dir/file.txt", "one\r\n");
+    sandbox.git(["checkout", "-q", "-B", "main"]);
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "one"]);
+    sandbox.git(["branch", "other"]);
+    sandbox.git(["pack-refs", "--all"]);
+    sandbox.git(["repack", "-q", "-a", "-d"]);
+    // So its contents are compared.
+    sandbox.write("dir/file.txt", "one\r\n");
+    sandbox
+}
+
+/// Returns the command that runs Vigil while a system call fails; `None` if that is not possible here.
+fn with_fault(sandbox: &Sandbox, fault: Fault<'_>, arguments: &[&str]) -> Option<Command> {
+    let mut tried = Command::new("strace");
+    let tried = tried.args(["-f", "-o", "/dev/null", "true"]).output();
+    if !tried.is_ok_and(|tried| tried.status.success()) {
+        skip_test("system calls that fail", "strace cannot be used");
+        return None;
+    }
+    let path = sandbox.top().join(fault.path);
+    let name = fault.call.split(':').next().unwrap_or_default();
+    let (trace, inject) = (format!("trace={name}"), format!("inject={}", fault.call));
+    let path = path.to_str().unwrap();
+    let before = [
+        "-f",
+        "-o",
+        "/dev/null",
+        "-P",
+        path,
+        "-e",
+        &trace,
+        "-e",
+        &inject,
+        VIGIL,
+    ];
+    Some(sandbox.command("strace", "", [&before[..], arguments].concat()))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The path, from the top, of the only file with this extension among the packs.
+fn pack_file(sandbox: &Sandbox, extension: &str) -> String {
+    let path = sandbox.pack_file(extension);
+    let path = path.strip_prefix(sandbox.top()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn objects_that_the_system_fails_to_read_are_not_silently_missing() {
+    let sandbox = repository();
+    let (index, pack) = (pack_file(&sandbox, "idx"), pack_file(&sandbox, "pack"));
+    let folder = ".git/objects/pack";
+    let rows = [
+        (
+            "openat:error=EMFILE",
+            index.as_str(),
+            format!("error: index file {index} cannot be read: Too many open files"),
+        ),
+        (
+            "openat:error=EIO",
+            &index,
+            format!("error: index file {index} cannot be read: Input/output error"),
+        ),
+        (
+            "mmap:error=ENOMEM",
+            &index,
+            format!("error: index file {index} cannot be read: Cannot allocate memory"),
+        ),
+        (
+            "openat:error=EMFILE",
+            &pack,
+            format!("error: packfile {pack} cannot be read: Too many open files"),
+        ),
+        (
+            "statx:error=EIO",
+            &pack,
+            format!("error: unable to look at the pack of {index}: Input/output error"),
+        ),
+        (
+            "getdents64:error=EIO",
+            folder,
+            format!("error: unable to read object pack directory: {folder}: Input/output error"),
+        ),
+    ];
+    for (call, path, told) in rows {
+        let fault = Fault { call, path };
+        for question in ["--batch-all-objects", "--buffer"] {
+            let arguments = ["cat-file", "--batch-check", question];
+            let Some(command) = with_fault(&sandbox, fault, &arguments) else {
+                return;
+            };
+            let id = sandbox.git(["rev-parse", "HEAD"]);
+            let input = format!("{id}\n");
+            let output = run_with_input(command, input.as_bytes());
+            let stderr = text(&output.stderr);
+            assert!(
+                stderr.lines().any(|line| line == told),
+                "{fault:?} {question}: {stderr}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_failed_once_is_read_by_the_next_question() {
+    const QUESTIONS: usize = 2;
+    let sandbox = repository();
+    let top = sandbox.top();
+    let question = format!("id\x1f{}\x1e", top.display());
+    let ask = |command: Command| {
+        let input = question.repeat(QUESTIONS);
+        let output = run_with_input(command, input.as_bytes());
+        let answers = text(&output.stdout);
+        let answers: Vec<String> = answers
+            .split_terminator('\x1e')
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(answers.len(), QUESTIONS, "{output:?}");
+        answers.last().cloned()
+    };
+    let arguments = ["gitstatusd", "--max-num-unstaged=9"];
+    let expected = ask(sandbox.command(VIGIL, "", arguments));
+    let (index, pack) = (pack_file(&sandbox, "idx"), pack_file(&sandbox, "pack"));
+    let rows: [(&str, &str); 4] = [
+        ("getdents64:error=EIO:when=1", ".git/objects/pack"),
+        ("statx:error=EIO:when=1", &pack),
+        ("openat:error=EIO:when=1", &index),
+        ("mmap:error=ENOMEM:when=1", &index),
+    ];
+    for (call, path) in rows {
+        sandbox.settle();
+        let fault = Fault { call, path };
+        let Some(command) = with_fault(&sandbox, fault, &arguments) else {
+            return;
+        };
+        assert_eq!(ask(command), expected, "{fault:?}");
+    }
+}
