@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use vigil_testkit::sandbox::{Sandbox, run_with_input, skip_test};
 
@@ -61,6 +61,11 @@ fn with_fault(sandbox: &Sandbox, fault: Fault<'_>, arguments: &[&str]) -> Option
         VIGIL,
     ];
     Some(sandbox.command("strace", "", [&before[..], arguments].concat()))
+}
+
+/// Runs Vigil while a system call fails.
+fn run(sandbox: &Sandbox, fault: Fault<'_>, arguments: &[&str]) -> Option<Output> {
+    Some(with_fault(sandbox, fault, arguments)?.output().unwrap())
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -131,6 +136,34 @@ fn objects_that_the_system_fails_to_read_are_not_silently_missing() {
 }
 
 #[test]
+fn with_too_many_open_files_a_branch_is_right_or_named() {
+    let sandbox = repository();
+    let arguments = ["status", "--porcelain=v2", "--branch"];
+    let expected = sandbox.git_bytes(arguments);
+    let fault = Fault {
+        call: "openat:error=EMFILE",
+        path: ".git/refs/heads/main",
+    };
+    // While it is packed, nothing needs to be opened there.
+    let Some(packed) = run(&sandbox, fault, &arguments) else {
+        return;
+    };
+    assert_eq!(
+        text(&packed.stdout),
+        text(&expected),
+        "{}",
+        text(&packed.stderr)
+    );
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "two"]);
+    let loose = run(&sandbox, fault, &arguments).unwrap();
+    assert!(
+        text(&loose.stderr).contains("refs/heads/main: Too many open files"),
+        "{loose:?}"
+    );
+    assert_eq!(loose.status.code(), Some(128));
+}
+
+#[test]
 fn what_failed_once_is_read_by_the_next_question() {
     const QUESTIONS: usize = 2;
     let sandbox = repository();
@@ -150,11 +183,12 @@ fn what_failed_once_is_read_by_the_next_question() {
     let arguments = ["gitstatusd", "--max-num-unstaged=9"];
     let expected = ask(sandbox.command(VIGIL, "", arguments));
     let (index, pack) = (pack_file(&sandbox, "idx"), pack_file(&sandbox, "pack"));
-    let rows: [(&str, &str); 4] = [
+    let rows: [(&str, &str); 5] = [
         ("getdents64:error=EIO:when=1", ".git/objects/pack"),
         ("statx:error=EIO:when=1", &pack),
         ("openat:error=EIO:when=1", &index),
         ("mmap:error=ENOMEM:when=1", &index),
+        ("openat:error=ENFILE:when=1", ".git/refs/heads/main"),
     ];
     for (call, path) in rows {
         sandbox.settle();

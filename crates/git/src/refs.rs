@@ -468,7 +468,8 @@ impl Refs {
     /// Reads `name` without following symbolic references.
     ///
     /// # Errors
-    /// `packed-refs` or a reftable cannot be read. A loose reference that cannot be read counts as broken.
+    /// `packed-refs` or a reftable cannot be read, or there are too many open files to open a loose reference. One that cannot
+    /// be read for another reason counts as broken.
     pub fn read(&self, name: &BStr) -> Result<Raw, Error> {
         match &self.store {
             Store::Files { .. } => {
@@ -477,6 +478,7 @@ impl Refs {
                 let path = folder.join(OsStr::from_bytes(own));
                 match loose::read(&path, self.hash, &self.unread) {
                     Loose::Found(raw) => Ok(raw),
+                    Loose::Unopened(error) => Err(Error::read(&path, error.into())),
                     Loose::Impossible => Ok(Raw::Missing),
                     Loose::Absent if !name.starts_with(b"refs/") => Ok(Raw::Missing),
                     Loose::Absent => Ok(match self.packed()?.find(name)? {
@@ -490,6 +492,7 @@ impl Refs {
                 let path = self.git_dir.join(OsStr::from_bytes(name));
                 match loose::read(&path, self.hash, &self.unread) {
                     Loose::Found(raw) => Ok(raw),
+                    Loose::Unopened(error) => Err(Error::read(&path, error.into())),
                     Loose::Absent | Loose::Impossible => Ok(Raw::Missing),
                 }
             }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
-use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, readlinkat, statat};
 use vigil_linux::{Errno, errno};
 use vigil_model::path::join;
 
@@ -34,6 +34,8 @@ pub(super) enum Loose {
     Absent,
     /// A component of its name is a file, or too long for a file name: no such reference can exist.
     Impossible,
+    /// There are too many open files, or too little memory, to open it. git need not open what is not there.
+    Unopened(Errno),
 }
 
 /// The directories that hold the loose references of a worktree.
@@ -58,7 +60,7 @@ impl<'a> Folders<'a> {
 
 /// Reads the loose reference in the file `path`.
 ///
-/// A file that cannot be opened is broken, as in git; so is a pipe, on which git would wait.
+/// A file that may not be opened is broken, as in git; so is a pipe, on which git would wait.
 pub(super) fn read(path: &Path, hash: Kind, unread: &Unread) -> Loose {
     read_at(CWD, path, hash, unread)
 }
@@ -83,6 +85,14 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> 
                 Err(Errno::NOENT | Errno::NOTDIR) => return Loose::Impossible,
                 Err(error) => return broken(error),
             }
+        }
+        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+            unread.note(error);
+            return match statat(folder, path, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => Loose::Absent,
+                Err(Errno::NOTDIR) => Loose::Impossible,
+                _ => Loose::Unopened(error),
+            };
         }
         Err(error) => return broken(error),
     };

@@ -104,8 +104,13 @@ impl<'a> Reader<'a> {
         let mut all = Vec::with_capacity(names.len());
         for name in names {
             let file = self.enter(&name);
-            if let Loose::Found(raw) = self.read(&name, file) {
-                all.push(LooseRef { name, raw });
+            match self.read(&name, file) {
+                Loose::Found(raw) => all.push(LooseRef { name, raw }),
+                Loose::Unopened(_) => all.push(LooseRef {
+                    name,
+                    raw: Raw::Broken,
+                }),
+                Loose::Absent | Loose::Impossible => {}
             }
         }
         all
