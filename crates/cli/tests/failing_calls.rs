@@ -164,6 +164,25 @@ fn with_too_many_open_files_a_branch_is_right_or_named() {
 }
 
 #[test]
+fn attributes_that_the_system_fails_to_read_are_those_of_the_index() {
+    let sandbox = repository();
+    let arguments = ["status", "--porcelain"];
+    assert_eq!(text(&sandbox.git_bytes(arguments)), "");
+    let fault = Fault {
+        call: "read:error=EIO",
+        path: ".gitattributes",
+    };
+    let Some(output) = run(&sandbox, fault, &arguments) else {
+        return;
+    };
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(
+        text(&output.stderr),
+        "warning: unable to access '.gitattributes': Input/output error\n"
+    );
+}
+
+#[test]
 fn what_failed_once_is_read_by_the_next_question() {
     const QUESTIONS: usize = 2;
     let sandbox = repository();
@@ -183,11 +202,12 @@ fn what_failed_once_is_read_by_the_next_question() {
     let arguments = ["gitstatusd", "--max-num-unstaged=9"];
     let expected = ask(sandbox.command(VIGIL, "", arguments));
     let (index, pack) = (pack_file(&sandbox, "idx"), pack_file(&sandbox, "pack"));
-    let rows: [(&str, &str); 5] = [
+    let rows: [(&str, &str); 6] = [
         ("getdents64:error=EIO:when=1", ".git/objects/pack"),
         ("statx:error=EIO:when=1", &pack),
         ("openat:error=EIO:when=1", &index),
         ("mmap:error=ENOMEM:when=1", &index),
+        ("read:error=EIO:when=1", ".gitattributes"),
         ("openat:error=ENFILE:when=1", ".git/refs/heads/main"),
     ];
     for (call, path) in rows {

@@ -165,9 +165,11 @@ impl Source {
             ));
             return Ok((None, stat));
         }
-        // As in git, something that cannot be read, such as a directory, has no lines.
+        // As in git, something that is no file, such as a directory, has no lines. A file that the system fails to read would
+        // have none either, and nothing on the disk would change when it can be read again.
         let bytes = match stat.is_file() {
-            true => read_to_end(file, Some(stat.size), FILE_SIZE_MAX).unwrap_or_default(),
+            true => read_to_end(file, Some(stat.size), FILE_SIZE_MAX)
+                .map_err(|error| errno::of(&error))?,
             false => Vec::new(),
         };
         Ok((Some(bytes), stat))
