@@ -14,7 +14,7 @@ const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 struct Fault<'f> {
     /// The name of the call, its error, and which of the calls fail (strace(1), "inject").
     call: &'f str,
-    /// Only calls on this path fail; it begins at the top of the repository.
+    /// Only calls on this path fail; it begins at the top of the repository. If it is empty, calls on any path fail.
     path: &'f str,
 }
 
@@ -47,20 +47,13 @@ fn with_fault(sandbox: &Sandbox, fault: Fault<'_>, arguments: &[&str]) -> Option
     let path = sandbox.top().join(fault.path);
     let name = fault.call.split(':').next().unwrap_or_default();
     let (trace, inject) = (format!("trace={name}"), format!("inject={}", fault.call));
-    let path = path.to_str().unwrap();
-    let before = [
-        "-f",
-        "-o",
-        "/dev/null",
-        "-P",
-        path,
-        "-e",
-        &trace,
-        "-e",
-        &inject,
-        VIGIL,
-    ];
-    Some(sandbox.command("strace", "", [&before[..], arguments].concat()))
+    let only = match fault.path {
+        "" => vec![],
+        _ => vec!["-P", path.to_str().unwrap()],
+    };
+    let before = ["-f", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+    let all = [&before[..], &only, &[VIGIL], arguments].concat();
+    Some(sandbox.command("strace", "", all))
 }
 
 /// Runs Vigil while a system call fails.
@@ -217,5 +210,28 @@ fn what_failed_once_is_read_by_the_next_question() {
             return;
         };
         assert_eq!(ask(command), expected, "{fault:?}");
+    }
+}
+
+#[test]
+fn a_submodule_is_found_without_system_calls_that_old_container_runtimes_refuse() {
+    let sandbox = repository();
+    let inner = sandbox.path_from_root("inner");
+    let inner = inner.to_str().unwrap();
+    sandbox.git(["clone", "-q", "--bare", ".", inner]);
+    let allow = "protocol.file.allow=always";
+    sandbox.git(["-c", allow, "submodule", "--quiet", "add", inner, "sub"]);
+    sandbox.write("sub/new", "");
+    let arguments = ["status", "--porcelain"];
+    let expected = sandbox.git_bytes(arguments);
+    for call in ["faccessat2", "statx", "openat2", "clone3", "close_range"] {
+        for error in ["EPERM", "ENOSYS"] {
+            let call = &format!("{call}:error={error}");
+            let Some(output) = run(&sandbox, Fault { call, path: "" }, &arguments) else {
+                return;
+            };
+            let stderr = text(&output.stderr);
+            assert_eq!(text(&output.stdout), text(&expected), "{call}: {stderr}");
+        }
     }
 }
