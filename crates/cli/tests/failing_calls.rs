@@ -235,3 +235,34 @@ fn a_submodule_is_found_without_system_calls_that_old_container_runtimes_refuse(
         }
     }
 }
+
+#[test]
+fn a_rebase_whose_commands_the_system_fails_to_read_is_not_described() {
+    let sandbox = repository();
+    let id = sandbox.git(["rev-parse", "HEAD"]);
+    let command = format!("pick {id} one\n");
+    for (name, contents) in [
+        ("interactive", ""),
+        ("head-name", "refs/heads/main\n"),
+        ("onto", &id),
+        ("done", &command),
+        ("git-rebase-todo", &command),
+    ] {
+        sandbox.write(format!(".git/rebase-merge/{name}"), contents);
+    }
+    for path in [
+        ".git/rebase-merge/done",
+        ".git/rebase-merge/git-rebase-todo",
+    ] {
+        let fault = Fault {
+            call: "openat:error=EIO",
+            path,
+        };
+        let Some(output) = run(&sandbox, fault, &["status"]) else {
+            return;
+        };
+        let told = format!("fatal: Could not open file {path} for reading: Input/output error\n");
+        assert_eq!(text(&output.stderr), told);
+        assert_eq!(output.status.code(), Some(128));
+    }
+}

@@ -1,8 +1,11 @@
 //! The operation in progress, as the sentences of the long format describe it (git-status(1)). The other
 //! description, in the parent module, is gitstatusd's, which looks at other files.
 
+use std::io::ErrorKind;
+
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
+use vigil_linux::errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 
 use super::todo::{Todo, read_todo};
@@ -10,6 +13,7 @@ use crate::objects::Objects;
 use crate::refs::{Raw, Refs};
 use crate::repository::Repository;
 use vigil_model::c_string::until_nul;
+use vigil_model::raw_text::raw;
 
 /// Why the operation in progress could not be detected.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +27,18 @@ pub enum Error {
     /// A configured value is invalid.
     #[error(transparent)]
     Config(#[from] crate::config::Error),
+    /// A list of commands cannot be opened.
+    #[error(
+        "Could not open file {} for reading: {}",
+        raw(path),
+        errno::text_of(reason)
+    )]
+    Commands {
+        /// The file, as git names it.
+        path: BString,
+        /// The reason.
+        reason: std::io::Error,
+    },
 }
 
 /// The operations in progress; there may be several.
@@ -187,9 +203,15 @@ impl Place<'_> {
     }
 
     fn commands(&self) -> Result<Commands, Error> {
-        let list = |name: &str| match self.read(name) {
-            Some(text) => read_todo(&text, self.repo, self.refs, self.objects).map(Some),
-            None => Ok(None),
+        let list = |name: &str| match vigil_stamp::file::read(&self.repo.git_dir.join(name)) {
+            Ok(text) => read_todo(&text, self.repo, self.refs, self.objects).map(Some),
+            Err(reason) => match reason.kind() {
+                ErrorKind::NotFound | ErrorKind::IsADirectory => Ok(None),
+                _ => Err(Error::Commands {
+                    path: self.repo.name_in_git_dir(name),
+                    reason,
+                }),
+            },
         };
         Ok(Commands {
             done: list("rebase-merge/done")?.unwrap_or_default(),
