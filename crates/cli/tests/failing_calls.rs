@@ -266,3 +266,21 @@ fn a_rebase_whose_commands_the_system_fails_to_read_is_not_described() {
         assert_eq!(output.status.code(), Some(128));
     }
 }
+
+#[test]
+fn without_further_threads_all_objects_are_printed() {
+    let sandbox = repository();
+    for arguments in [
+        ["cat-file", "--batch-all-objects", "--batch"],
+        ["cat-file", "--batch-all-objects", "--batch-check"],
+    ] {
+        let expected = sandbox.git_bytes(arguments);
+        for call in ["clone3:error=EAGAIN", "clone3:error=EAGAIN:when=2+"] {
+            let Some(output) = run(&sandbox, Fault { call, path: "" }, &arguments) else {
+                return;
+            };
+            assert_eq!(text(&output.stdout), text(&expected), "{call}");
+            assert_eq!(text(&output.stderr), "");
+        }
+    }
+}

@@ -14,7 +14,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
 use rustix::io::IoSlice;
-use vigil_linux::errno;
 use vigil_objects::{self as object_store, Location, ObjectStore, PackOrder, Reader, Sorted};
 
 use super::arguments::BatchArguments;
@@ -22,7 +21,6 @@ use super::failure::Failure;
 use super::format::Format;
 use super::object_printer::ObjectPrinter;
 use super::output::{CutGuard, Filled, Output, Piece, Sink};
-use crate::reply::Reply;
 
 /// How many objects make a chunk.
 const CHUNK_LEN: usize = 256;
@@ -223,8 +221,8 @@ impl<L: Shared> Queue<L> {
     }
 }
 
-/// Prints the objects with several threads, each object by `print_item`. If something is damaged, returns what is left for a
-/// single thread to print in order.
+/// Prints the objects with several threads, each object by `print_item`. If something is damaged, or there may not be so many
+/// threads, returns what is left for a single thread to print in order.
 ///
 /// # Errors
 /// The failure with which git exits. All messages before it have been written.
@@ -266,10 +264,13 @@ pub(super) fn print(
                 };
                 work(thread, queue, printer, &to, print_item);
             };
-            if let Err(error) = Builder::new().spawn_scoped(scope, work) {
+            if Builder::new().spawn_scoped(scope, work).is_err() {
+                // Nothing has been written yet.
                 queue.close();
-                let reason = errno::text_of(&error);
-                return Err(Reply::fatal(format!("unable to create a thread: {reason}")).into());
+                return Ok(Some(Remainder {
+                    objects: 0,
+                    bytes: 0,
+                }));
             }
         }
         let mut writer = Writer {
