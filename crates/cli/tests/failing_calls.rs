@@ -284,3 +284,18 @@ fn without_further_threads_all_objects_are_printed() {
         }
     }
 }
+
+#[test]
+fn an_interrupted_read_of_a_branch_is_tried_again() {
+    let sandbox = repository();
+    sandbox.git(["commit", "-q", "--allow-empty", "-m", "two"]);
+    let arguments = ["status", "--porcelain=v2", "--branch"];
+    let fault = Fault {
+        call: "read:error=EINTR:when=1",
+        path: ".git/refs/heads/main",
+    };
+    if let Some(output) = run(&sandbox, fault, &arguments) {
+        let expected = sandbox.git_bytes(arguments);
+        assert_eq!(text(&output.stdout), text(&expected));
+    }
+}

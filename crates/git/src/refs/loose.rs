@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, readlinkat, statat};
+use rustix::io::retry_on_intr;
 use vigil_linux::{Errno, errno};
 use vigil_model::path::join;
 
@@ -105,9 +106,9 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> 
 
 /// Reads a file that is usually short: then one read is enough, since a file that returns less than was asked for has no
 /// more.
-fn read_all(mut file: std::fs::File) -> std::io::Result<Vec<u8>> {
+fn read_all(file: std::fs::File) -> std::io::Result<Vec<u8>> {
     let mut start = [0; 512];
-    let len = file.read(&mut start)?;
+    let len = retry_on_intr(|| rustix::io::read(&file, &mut start))?;
     let mut content = start.get(..len).unwrap_or_default().to_vec();
     if len == start.len() {
         file.take(LENGTH_MAX).read_to_end(&mut content)?;
