@@ -45,10 +45,14 @@ pub enum Operation {
     Rebase,
     /// `hg histedit`.
     Histedit,
-    /// `hg evolve`.
-    Evolve,
     /// `hg transplant`.
     Transplant,
+    /// `hg fixup`, of the extension evolve.
+    Fixup,
+    /// `hg pick`, of the extension evolve.
+    Pick,
+    /// `hg evolve`.
+    Evolve,
     /// `hg unshelve`.
     Unshelve,
     /// `hg graft`.
@@ -62,11 +66,13 @@ pub enum Operation {
 }
 
 /// The state files, and the operation of each. If there are several, Mercurial reports the first in this order.
-const STATES: [(&str, Operation); 8] = [
+const STATES: [(&str, Operation); 10] = [
     ("rebasestate", Operation::Rebase),
     ("histedit-state", Operation::Histedit),
-    ("evolvestate", Operation::Evolve),
     ("transplant/journal", Operation::Transplant),
+    ("fixup-state", Operation::Fixup),
+    ("pickstate", Operation::Pick),
+    ("evolvestate", Operation::Evolve),
     ("shelvedstate", Operation::Unshelve),
     ("graftstate", Operation::Graft),
     ("bisect.state", Operation::Bisect),
@@ -79,8 +85,10 @@ impl Operation {
         match self {
             Self::Rebase => "rebase",
             Self::Histedit => "histedit",
-            Self::Evolve => "evolve",
             Self::Transplant => "transplant",
+            Self::Fixup => "fixup",
+            Self::Pick => "pick",
+            Self::Evolve => "evolve",
             Self::Unshelve => "unshelve",
             Self::Graft => "graft",
             Self::Bisect => "bisect",

@@ -13,54 +13,82 @@ use super::extensions;
 use super::paths::PathDisplay;
 use crate::reply::bytes;
 
-/// An operation, the file that exists until it is finished, and whether it belongs to an extension.
+/// An operation, and the file that exists until it is finished.
 struct Operation {
     name: &'static str,
     file: &'static str,
-    is_extension: bool,
+    /// The extension whose operation it is, if it is not one of Mercurial's own.
+    extension: Option<&'static str>,
     /// How to continue or abort.
     hint: &'static str,
 }
 
-/// The operations, of which the first that is found is reported.
-const OPERATIONS: [Operation; 6] = [
+/// The operations, of which the first that is found is reported: those of extensions come before Mercurial's own, and those of
+/// evolve, which it registers before others do, after those of other extensions.
+const OPERATIONS: [Operation; 10] = [
     Operation {
         name: "rebase",
         file: "rebasestate",
-        is_extension: true,
+        extension: Some("rebase"),
         hint: "To continue:    hg rebase --continue\nTo abort:       hg rebase --abort\nTo stop:        hg rebase --stop",
     },
     Operation {
         name: "histedit",
         file: "histedit-state",
-        is_extension: true,
+        extension: Some("histedit"),
         hint: "To continue:    hg histedit --continue\nTo abort:       hg histedit --abort",
+    },
+    Operation {
+        name: "transplant",
+        file: "transplant/journal",
+        extension: Some("transplant"),
+        hint: "To continue:    hg transplant --continue\nTo stop:        hg transplant --stop",
+    },
+    Operation {
+        name: "fixup",
+        file: "fixup-state",
+        extension: Some(EVOLVE),
+        hint: "To continue:    hg fixup --continue\nTo abort:       hg fixup --abort",
+    },
+    Operation {
+        name: "pick",
+        file: "pickstate",
+        extension: Some(EVOLVE),
+        hint: "To continue:    hg pick --continue\nTo abort:       hg pick --abort",
+    },
+    Operation {
+        name: "evolve",
+        file: "evolvestate",
+        extension: Some(EVOLVE),
+        hint: "To continue:    hg evolve --continue\nTo abort:       hg evolve --abort\nTo stop:        hg evolve --stop\n(also see `hg help evolve.interrupted`)",
     },
     Operation {
         name: "unshelve",
         file: "shelvedstate",
-        is_extension: false,
+        extension: None,
         hint: "To continue:    hg unshelve --continue\nTo abort:       hg unshelve --abort",
     },
     Operation {
         name: "graft",
         file: "graftstate",
-        is_extension: false,
+        extension: None,
         hint: "To continue:    hg graft --continue\nTo abort:       hg graft --abort\nTo stop:        hg graft --stop",
     },
     Operation {
         name: "bisect",
         file: "bisect.state",
-        is_extension: false,
+        extension: None,
         hint: "To mark the changeset good:    hg bisect --good\nTo mark the changeset bad:     hg bisect --bad\nTo abort:                      hg bisect --reset",
     },
     Operation {
         name: "update",
         file: "updatestate",
-        is_extension: false,
+        extension: None,
         hint: "To continue:    hg update .",
     },
 ];
+/// The extension with commands that rewrite what became obsolete.
+const EVOLVE: &str = "evolve";
 const MERGE_HINT: &str = "To continue:    hg commit\nTo abort:       hg merge --abort";
 
 /// The unfinished operation and the unresolved conflicts.
@@ -84,18 +112,19 @@ impl Unfinished {
         let skipped = config.list("commands", "status.skipstates");
         let is_skipped = |name: &str| skipped.iter().any(|skipped| skipped == name);
         let is_there = |name: &str| stat_path(&repository.dot_hg.join(name)).is_ok();
-        if extensions::has(config, "transplant") && is_there("transplant/journal") {
-            return Err(Abort::unsupported("an unfinished transplant"));
-        }
         let mut found = OPERATIONS.iter().filter(|operation| {
             !is_skipped(operation.name)
                 && is_there(operation.file)
-                && (!operation.is_extension || extensions::has(config, operation.name))
+                && operation
+                    .extension
+                    .is_none_or(|name| extensions::has(config, name))
         });
         let first = found.next();
-        if first.is_some_and(|first| first.is_extension)
-            && found.next().is_some_and(|second| second.is_extension)
-        {
+        let is_at_unknown_place = |operation: &Operation| {
+            // Where it is depends on the order in which the extensions are loaded.
+            operation.extension.is_some_and(|name| name != EVOLVE)
+        };
+        if first.is_some_and(is_at_unknown_place) && found.next().is_some_and(is_at_unknown_place) {
             return Err(Abort::unsupported(
                 "two unfinished operations of extensions",
             ));

@@ -94,6 +94,58 @@ fn a_verbose_status_reports_unfinished_operations() {
     }
 }
 
+/// An extension that says of unfinished operations what evolve says.
+const EVOLVE: &str = r#"
+from mercurial import state
+
+
+def uisetup(ui):
+    lines = [b'To continue:    hg evolve --continue', b'To abort:       hg evolve --abort']
+    lines += [b'To stop:        hg evolve --stop', b'(also see `hg help evolve.interrupted`)']
+    hint = b'\n'.join(lines)
+    state.addunfinished(b'evolve', fname=b'evolvestate', continueflag=True, stopflag=True, statushint=hint)
+    state.addunfinished(b'pick', fname=b'pickstate', continueflag=True)
+    hint = b'To continue:    hg fixup --continue\nTo abort:       hg fixup --abort\n'
+    state.addunfinished(b'fixup', fname=b'fixup-state', continueflag=True, statushint=hint)
+"#;
+
+#[test]
+fn operations_of_extensions_are_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("d/a", "1\n");
+        working.commit("one");
+        std::fs::write(working.home().join("evolve.py"), EVOLVE).unwrap();
+        std::fs::create_dir(working.path(".hg/transplant")).unwrap();
+        let extensions = ["evolve=~/evolve.py", "rebase=", "transplant="];
+        let set: Vec<String> = extensions.map(|text| format!("extensions.{text}")).into();
+        let question = |count: usize| {
+            let configs = set.iter().take(count);
+            let options = configs.flat_map(|text| ["--config", text.as_str()]);
+            ["status", "-v"]
+                .into_iter()
+                .chain(options)
+                .collect::<Vec<_>>()
+        };
+        let states = [
+            "bisect.state",
+            "graftstate",
+            "evolvestate",
+            "pickstate",
+            "fixup-state",
+            "transplant/journal",
+        ];
+        for state in states {
+            working.write(&format!(".hg/{state}"), "");
+            for count in [0, 1, 2, 3] {
+                working.assert_same_as_hg(&question(count));
+            }
+        }
+        let skipped = ["--config", "commands.status.skipstates=fixup transplant"];
+        working.assert_same_as_hg(&[&question(3)[..], &skipped].concat());
+    }
+}
+
 #[test]
 fn a_merge_with_a_changeset_that_is_gone_is_no_merge() {
     for hg in hg_programs() {
