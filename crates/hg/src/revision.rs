@@ -11,8 +11,11 @@ mod hidden;
 mod names;
 mod obsolescence;
 mod tags;
+mod topics;
 
 pub use alias::is_sound_alias;
+
+use std::collections::HashMap;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -52,6 +55,10 @@ pub struct Revisions<'r> {
     shows_hidden: bool,
     /// Which changesets are hidden, once that was needed.
     hidden_marks: Option<HiddenMarks>,
+    /// Whether names may mean topics, too.
+    knows_topics: bool,
+    /// The topics of changesets by their numbers, once they were needed.
+    topics: Option<HashMap<u32, BString>>,
 }
 
 impl<'r> Revisions<'r> {
@@ -69,6 +76,8 @@ impl<'r> Revisions<'r> {
             has_hidden: names::has_hidden(repository),
             shows_hidden: false,
             hidden_marks: None,
+            knows_topics: false,
+            topics: None,
         })
     }
 

@@ -51,6 +51,8 @@ pub struct Changeset {
     pub branch: BString,
     /// Whether it closes the branch.
     pub is_closing: bool,
+    /// Its topic, which counts until it is public.
+    pub topic: Option<BString>,
 }
 
 impl Changeset {
@@ -73,6 +75,9 @@ impl Changeset {
             manifest,
             branch: branch.unwrap_or("default".into()),
             is_closing: item("close:").is_some_and(|value| !value.is_empty()),
+            topic: item("topic:")
+                .map(unescaped)
+                .filter(|topic| !topic.is_empty()),
         })
     }
 }

@@ -230,7 +230,12 @@ impl Run<'_> {
             false => None,
         };
         let pair = match &mut revisions {
-            Some(revisions) => question.pair(revisions)?,
+            Some(revisions) => {
+                if extensions::has(config, "topic") {
+                    revisions.know_topics();
+                }
+                question.pair(revisions)?
+            }
             None => Pair::WorkingCopy,
         };
         if let Some(revisions) = &revisions {

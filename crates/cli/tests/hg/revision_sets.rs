@@ -360,3 +360,72 @@ fn a_branch_that_cannot_be_read_matters_where_the_working_copy_is_named() {
         }
     }
 }
+
+/// An extension that records topics as the extension topic does.
+const TOPIC: &str = "
+def reposetup(ui, repo):
+    class topicrepo(repo.__class__):
+        def commit(self, *args, **kwargs):
+            extra = dict(kwargs.get('extra') or {})
+            if topic := self.vfs.tryread(b'topic'):
+                extra[b'topic'] = topic
+            return super().commit(*args, **dict(kwargs, extra=extra))
+
+    repo.__class__ = topicrepo
+";
+
+#[test]
+fn topics_are_names_of_changesets_and_no_part_of_their_branch() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, "[extensions]\ntopic = ~/topic.py\n");
+        std::fs::write(working.home().join("topic.py"), TOPIC).unwrap();
+        let add = |name: &str, topic: &str| {
+            working.write(".hg/topic", topic);
+            working.write(name, "1\n");
+            working.commit(name);
+        };
+        add("a", "");
+        add("b", "");
+        working.hg(&["phase", "-p", "1"]);
+        add("c", "foo-bar");
+        add("d", "foo-bar");
+        working.hg(&["update", "-q", "1"]);
+        add("e", "");
+        working.hg(&["branch", "-q", "stable"]);
+        add("f", "");
+        add("g", "onstable");
+        working.hg(&["update", "-q", "2"]);
+        let named = [
+            ("default", "4"),
+            ("stable", "5"),
+            ("foo-bar", "3"),
+            ("'foo-bar'", "3"),
+            ("foo-bar^", "2"),
+            ("onstable", "6"),
+            ("max(foo-bar + stable)", "5"),
+            ("stable:onstable", "5:6"),
+        ];
+        let expected = |number: &str| {
+            let output = working.hg(&["status", "-A", "--rev", number]);
+            String::from_utf8(output.stdout).unwrap()
+        };
+        for (name, number) in named {
+            let (stdout, stderr, _) = working.vigil(&["status", "-A", "--rev", name]);
+            assert_eq!((stdout, stderr.as_str()), (expected(number), ""), "{name}");
+        }
+        for name in ["s1", "t0", "s0:s1", "default//foo-bar", "branch(stable)"] {
+            let (stdout, stderr, code) = working.vigil(&["status", "--rev", name]);
+            assert_eq!((stdout.as_str(), code), ("", Some(255)), "{name}");
+            assert!(stderr.contains("does not answer"), "{stderr}");
+        }
+        working.assert_same_as_hg(&["status", "--rev", "nowhere"]);
+        for name in ["default", "stable", "onstable", "branch(stable)"] {
+            let off = ["--config", "extensions.topic=!"];
+            working.assert_same_as_hg(&[&["status", "--rev", name], &off[..]].concat());
+        }
+        working.hg(&["phase", "-p", "all()"]);
+        for name in ["default", "stable", "onstable", "branch(stable)"] {
+            working.assert_same_as_hg(&["status", "--rev", name]);
+        }
+    }
+}

@@ -25,6 +25,10 @@ impl Revisions<'_> {
             self.look_for_hidden()?;
             return self.find_in_changelog(name);
         }
+        if !self.topics()?.is_empty() {
+            // The caches have the branches without their topics.
+            return self.find_in_changelog(name);
+        }
         for cache in CACHES {
             let path = self.repository.shared.join("cache").join(cache);
             let text = text_file::read(&path).unwrap_or_default();
@@ -58,6 +62,7 @@ impl Revisions<'_> {
     }
 
     fn find_in_changelog(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
+        let topics = self.topics()?.clone();
         let len = u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
         // Marks the ancestors of the branch's changesets, which are no heads of it.
         let mut is_below = vec![false; len as usize];
@@ -68,7 +73,9 @@ impl Revisions<'_> {
             }
             let covered = is_below.get(number as usize).copied().unwrap_or_default();
             let changeset = Store::changeset(&mut self.changelog, number)?;
-            let is_of_branch = changeset.branch == name.as_bytes() && !self.is_obsolete(number);
+            let is_of_branch = changeset.branch == name.as_bytes()
+                && !topics.contains_key(&number)
+                && !self.is_obsolete(number);
             if is_of_branch && !covered {
                 if !changeset.is_closing {
                     return Ok(Some(number));

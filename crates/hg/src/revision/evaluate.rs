@@ -557,6 +557,10 @@ impl Evaluation<'_, '_> {
     /// Returns the changesets of a branch, or of the branches of a set.
     fn of_branch(&mut self, of: &Expression) -> Result<Set, Abort> {
         self.revisions.refuse_unknown_heads()?;
+        if !self.revisions.topics()?.is_empty() {
+            // Whether a branch includes its topics depends on the release of the extension.
+            return Err(self.refused());
+        }
         let all = self.revisions.visible();
         let mut branches = Vec::with_capacity(all.len());
         for number in &all {

@@ -68,6 +68,9 @@ impl Revisions<'_> {
         if let Some(number) = self.branch(name)? {
             return Ok(Meaning::One(Target::Changeset(number)));
         }
+        if let Some(target) = self.topic(name)? {
+            return Ok(Meaning::One(target));
+        }
         Ok(self.by_node_prefix(name))
     }
 
