@@ -16,7 +16,7 @@ use vigil_linux::stat::lstat_path;
 use super::pair::Pair;
 
 /// Extensions that never change a status.
-const HARMLESS: [&str; 65] = [
+const HARMLESS: [&str; 66] = [
     "absorb",
     "acl",
     "amend",
@@ -64,6 +64,7 @@ const HARMLESS: [&str; 65] = [
     "patchbomb",
     "phabricator",
     "progress",
+    "prompt",
     "purge",
     "push-to-try",
     "rebase",
@@ -84,14 +85,16 @@ const HARMLESS: [&str; 65] = [
     "zeroconf",
 ];
 
-/// Harmless extensions that do not come with Mercurial, and so are configured by file. Some are Mozilla's.
-const NOT_BUNDLED: [&str; 8] = [
+/// Known extensions that do not come with Mercurial, and so are configured by file. Some are Mozilla's.
+const NOT_BUNDLED: [&str; 10] = [
     "clang-format",
     "evolve",
     "firefoxtree",
+    "hggit",
     "interhg",
     "js-format",
     "mercurial_keyring",
+    "prompt",
     "push-to-try",
     "topic",
 ];
@@ -125,7 +128,7 @@ pub(super) fn naming(config: &Config) -> Option<&[u8]> {
 }
 
 /// Extensions that change a status only in some working copies, or with some settings.
-const SOMETIMES: [&str; 4] = ["eol", "keyword", "largefiles", "lfs"];
+const SOMETIMES: [&str; 5] = ["eol", "hggit", "keyword", "largefiles", "lfs"];
 
 const LARGE_FILES: &str = "the extension 'largefiles' where there may be some";
 
@@ -210,6 +213,11 @@ impl ExtensionQuestion<'_> {
         if has(config, "keyword") && patterns.any(|item| item.value != "ignore") {
             return Some("the extension 'keyword' with patterns".into());
         }
+        if has(config, "hggit") && self.exchanges_with_git() {
+            return Some(
+                "the extension 'hggit' in a repository that exchanges changesets with git".into(),
+            );
+        }
         if has(config, "largefiles") {
             let is_shown = self.shows_large_files && !self.repository.is_narrow();
             if !is_shown && self.may_have_large_files() {
@@ -224,6 +232,20 @@ impl ExtensionQuestion<'_> {
             true => self.unsupported_by_lfs(),
             false => None,
         }
+    }
+
+    /// Whether the extension hggit has a git repository for this one, or had one. Then it reads `.gitignore` if there is no
+    /// `.hgignore`, and knows git's tags.
+    fn exchanges_with_git(&self) -> bool {
+        let shared = &self.repository.shared;
+        let is_in_tree = self
+            .config
+            .get("git", "intree")
+            .is_some_and(|value| boolean(value) != Some(false));
+        let files = ["git", "git-mapfile", "git-tags"].map(|name| shared.join(name));
+        let in_tree = is_in_tree.then(|| shared.with_file_name(".git"));
+        let mut all = files.into_iter().chain(in_tree);
+        all.any(|path| lstat_path(&path).is_ok())
     }
 
     /// Whether there may be large files, if the extension is on.

@@ -330,3 +330,30 @@ fn line_endings_are_converted_before_files_are_compared() {
         assert_left(&working, &["status", "--debug"], "converted files");
     }
 }
+
+#[test]
+fn the_extension_for_git_matters_only_where_a_repository_has_one_of_git() {
+    for hg in hg_programs() {
+        // Mercurial need not have it: what is said of it is not what is tested.
+        let config = "[extensions]\nhggit = ~/hggit.py\n";
+        let working = WorkingCopy::with_config(&hg, "");
+        std::fs::write(working.home().join("hggit.py"), "").unwrap();
+        working.write_config(config);
+        working.write("a", "1\n");
+        working.commit("0");
+        working.write("b", "1\n");
+        for question in [&["status"][..], &["status", "-A", "--rev", "0"]] {
+            working.assert_same_as_hg(question);
+        }
+        let left =
+            |question: &[&str]| assert_left(&working, question, "exchanges changesets with git");
+        std::fs::create_dir(working.path(".git")).unwrap();
+        working.assert_same_as_hg(&["status"]);
+        left(&["status", "--config", "git.intree=yes"]);
+        for name in ["git", "git-mapfile", "git-tags"] {
+            working.write(&format!(".hg/{name}"), "");
+            left(&["status"]);
+            std::fs::remove_file(working.path(".hg").join(name)).unwrap();
+        }
+    }
+}

@@ -239,6 +239,7 @@ fn extensions_that_do_not_change_a_status_are_allowed() {
             from("drawdag"),
             from("any"),
             from("firefoxtree"),
+            from("prompt"),
             from("push-to-try"),
             "extensions.remotenames=".into(),
             "extensions.hgext.zeroconf=".into(),
