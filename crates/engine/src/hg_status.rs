@@ -19,6 +19,7 @@ use vigil_hg::repository::Repository;
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
 use vigil_linux::stat::{FileType, Stat, lstat_path, stat_path};
+use vigil_model::path::directory_len;
 use vigil_model::path_set::PathSet;
 use vigil_model::raw_text::message_bytes;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
@@ -586,9 +587,18 @@ impl StatusBuilder<'_> {
         // Mercurial's walk begins only at named paths, if there are any, whatever else the patterns match.
         let named = PathSet::new(self.matcher.named());
         let is_at_named = |path: &BString| named.is_empty() || named.has_at_or_above(path);
+        // To the scan, a folder named `.git` has no recorded files: these have long names in the folder above.
+        let is_recorded = |path: &BString| {
+            directory_len(path.as_bstr()) < path.rfind_byte(b'/').unwrap_or_default()
+                && self.dirstate.position(path.as_bstr()).is_some()
+        };
         // Entries that end in a slash are nested repositories, not files.
-        let is_file =
-            |path: &BString| is_at_named(path) && !path.ends_with(b"/") && !nested.has_above(path);
+        let is_file = |path: &BString| {
+            is_at_named(path)
+                && !path.ends_with(b"/")
+                && !nested.has_above(path)
+                && !is_recorded(path)
+        };
         let (all_unknown, all_ignored, unlisted) = match findings {
             Cow::Borrowed(known) => {
                 let files = |paths: &[BString]| {

@@ -83,3 +83,45 @@ fn paths_are_refused_that_other_systems_take_for_mercurials_folder() {
         }
     }
 }
+
+#[test]
+fn a_file_below_a_folder_of_git_is_recorded_or_unknown_but_not_both() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
+            for name in [
+                "a",
+                "g/.git/HEAD",
+                "g/.git/config",
+                "g/.git/x/y",
+                ".git/top",
+                ".git/other",
+            ] {
+                working.write(name, "1\n");
+            }
+            let assert_same = || {
+                for question in [
+                    &["status"][..],
+                    &["status", "-A"],
+                    &["status", "-i"],
+                    &["status", "-u", "g"],
+                    &["status", "-A", "--rev", "null"],
+                    &["status", "-tu"],
+                ] {
+                    working.assert_same_as_hg(question);
+                }
+            };
+            assert_same();
+            working.hg(&["add", "-q", "a", "g/.git/HEAD", "g/.git/x/y", ".git/top"]);
+            assert_same();
+            working.write(".hgignore", "HEAD|other");
+            assert_same();
+            working.hg(&["commit", "-q", "-m", "0"]);
+            working.write("g/.git/HEAD", "22\n");
+            working.hg(&["forget", "-q", ".git/top"]);
+            assert_same();
+            std::fs::remove_file(working.path("g/.git/x/y")).unwrap();
+            assert_same();
+        }
+    }
+}
