@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::Errno;
 use vigil_linux::stat::stat_path;
 
 pub use requirements::Requirements;
@@ -139,14 +140,18 @@ impl Repository {
     /// Returns the files with ignore patterns: `.hgignore` if it exists, and those that the configuration names.
     ///
     /// # Errors
-    /// As for [`ProcessContext::expand_path`].
+    /// Whether there is a `.hgignore` cannot be found out. Or as for [`ProcessContext::expand_path`].
     pub fn ignore_files(
         &self,
         layers: &crate::config::Config,
         process: &ProcessContext<'_>,
     ) -> Result<Vec<PathBuf>, Abort> {
         let own = self.root.join(".hgignore");
-        let own = stat_path(&own).is_ok().then_some(own);
+        let own = match stat_path(&own) {
+            Ok(_) => Some(own),
+            Err(Errno::NOENT) => None,
+            Err(errno) => return Err(Abort::io(&own, &errno.into())),
+        };
         let named = layers
             .section("ui")
             .filter(|item| item.name == "ignore" || item.name.starts_with(b"ignore."));

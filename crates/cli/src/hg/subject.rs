@@ -230,8 +230,15 @@ impl Subject<'_> {
         // Paths that are asked for by name are looked up in the ignore patterns.
         let names = !self.matcher.named().is_empty();
         let mut session = self.session.borrow_mut();
-        let files = match self.unknown || self.ignored || names || session.keeps_all() {
-            true => repository.ignore_files(self.config, self.process)?,
+        let looks_for_others = self.unknown || self.ignored;
+        let files = match looks_for_others || names || session.keeps_all() {
+            true => repository
+                .ignore_files(self.config, self.process)
+                .map_err(|abort| match looks_for_others {
+                    true => abort,
+                    // Mercurial needs them only for some of these paths.
+                    false => Abort::unsupported("ignore files that cannot be looked at"),
+                })?,
             false => Vec::new(),
         };
         let read = session.ignore(&files);

@@ -348,3 +348,27 @@ fn an_unknown_compression_is_named_and_damaged_chunks_are_left_to_mercurial() {
         }
     }
 }
+
+#[test]
+fn an_ignore_file_that_cannot_be_looked_at_is_named_where_patterns_are_needed() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("a", "1\n");
+        working.commit("one");
+        working.write("b", "1\n");
+        for target in [".hgignore", "a/below", "nowhere"] {
+            symlink(target, working.path(".hgignore")).unwrap();
+            for question in [
+                &["status"][..],
+                &["status", "-i"],
+                &["status", "-mc"],
+                &["status", "nowhere"],
+                &["status", "-A", "--rev", "null"],
+                &["status", "--change", "0"],
+            ] {
+                working.assert_same_as_hg(question);
+            }
+            fs::remove_file(working.path(".hgignore")).unwrap();
+        }
+    }
+}
