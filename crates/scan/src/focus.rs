@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_model::path::has_impossible_component;
+use vigil_model::path::{directory_len, has_impossible_component};
 use vigil_model::tracked::{DirNumber, Directory, ROOT, Tracked};
 
 /// The directories to look at, and what to look at in each. Their parents are included: ignore rules come from there.
@@ -30,8 +30,7 @@ impl Focus {
         let mut focus = Self::default();
         for path in tracked {
             let (dir, part) = focus.add(files, path.as_bstr(), true);
-            let name_start = vigil_model::path::directory_len(path.as_bstr());
-            let name = path.get(name_start..).unwrap_or_default();
+            let name = name_of(path.as_bstr());
             let directory = files.directory(dir);
             let at = directory.position(name);
             if directory.file(at).is_some_and(|file| file.name() == name) {
@@ -48,7 +47,7 @@ impl Focus {
     /// Adds whatever may be at `path`: a tracked file, with all its sides, or anything else.
     pub(super) fn add_entry(&mut self, files: &Tracked, path: &BStr) {
         let (dir, _) = self.add(files, above(path), true);
-        let name = vigil_model::path::file_name(path);
+        let name = name_of(path);
         let directory = files.directory(dir);
         if let Some(sub) = directory.find_subdir(name) {
             self.add_whole(sub.number);
@@ -62,7 +61,7 @@ impl Focus {
     pub(super) fn add_file(&mut self, files: &Tracked, path: &BStr) {
         let prefix = self.tracked_prefix(files, above(path));
         let directory = files.directory(prefix.dir);
-        let name = vigil_model::path::file_name(path);
+        let name = name_of(path);
         let places = places_of(&directory, name);
         let is_plain = |place: &usize| {
             let file = directory.file(*place);
@@ -130,7 +129,7 @@ impl Focus {
     /// Whether the tracked file at `path` is included.
     pub(super) fn has_entry(&self, files: &Tracked, path: &BStr) -> bool {
         let prefix = self.tracked_prefix(files, above(path));
-        let name = vigil_model::path::file_name(path);
+        let name = name_of(path);
         let at = files.directory(prefix.dir).position(name);
         prefix.is_whole || !prefix.is_tracked || self.files(prefix.dir).binary_search(&at).is_ok()
     }
@@ -213,6 +212,11 @@ fn places_of(directory: &Directory<'_>, name: &BStr) -> Vec<usize> {
 
 /// Returns the folder that holds `path`, without a trailing slash.
 fn above(path: &BStr) -> &BStr {
-    let len = vigil_model::path::directory_len(path).saturating_sub(1);
+    let len = directory_len(path).saturating_sub(1);
     path.get(..len).unwrap_or_default().into()
+}
+
+/// Returns the name of the file at `path` in that folder.
+fn name_of(path: &BStr) -> &BStr {
+    path.get(directory_len(path)..).unwrap_or_default().into()
 }

@@ -614,3 +614,30 @@ fn watchers_are_told_of_changes() {
         assert!(served.daemon.status().unwrap().answered > 0);
     }
 }
+
+#[test]
+fn a_recorded_file_below_a_folder_of_git_is_seen_to_change() {
+    for hg in hg_programs() {
+        let with = WithDaemon::new(&hg);
+        let working = &with.working;
+        for name in ["g/.git/HEAD", "g/.git/config", "g/a"] {
+            working.write(name, "1\n");
+        }
+        working.hg(&["add", "-q", "g/.git/HEAD"]);
+        working.hg(&["commit", "-q", "-m", "0"]);
+        let assert_same = || {
+            for _ in 0..2 {
+                assert!(with.assert_same_without_daemon(&["hg", "status", "-A"], &[]));
+            }
+        };
+        assert_same();
+        working.write("g/.git/HEAD", "22\n");
+        assert_same();
+        std::fs::remove_file(working.path("g/.git/HEAD")).unwrap();
+        assert_same();
+        working.write("g/.git/HEAD", "1\n");
+        assert_same();
+        std::fs::remove_dir_all(working.path("g/.git")).unwrap();
+        assert_same();
+    }
+}
