@@ -598,7 +598,6 @@ fn samples(offsets: &[u64]) -> Vec<u64> {
     offsets.iter().step_by(SAMPLED).copied().collect()
 }
 
-/// Replaces the extension `pack` of `path`.
 /// Says that the system failed at a file of a pack. Like git, says nothing of one that is missing or may not be read.
 fn failure(kind: &str, shown: &str, error: &io::Error) -> Option<String> {
     let reason = errno::of(error);
@@ -606,6 +605,7 @@ fn failure(kind: &str, shown: &str, error: &io::Error) -> Option<String> {
     may_pass.then(|| format!("{kind} {shown} cannot be read: {}", errno::text(reason)))
 }
 
+/// Replaces the extension `pack` of `path`.
 fn with_extension(path: &str, extension: &str) -> String {
     let stem = path.strip_suffix("pack").unwrap_or(path);
     format!("{stem}{extension}")
