@@ -412,3 +412,46 @@ fn changesets_are_found_by_what_their_descriptions_say() {
         working.assert_same_as_hg(&["status", "--rev", "desc(nowhere)", "--rev", "desc(first)"]);
     }
 }
+
+#[test]
+fn a_tag_that_heads_disagree_on_is_where_it_was_moved_last_or_most_often() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        for name in ["a", "b", "c"] {
+            working.write(name, name);
+            working.commit(name);
+        }
+        let nodes = working.hg(&["log", "-r", "0:2", "-T", "{node} "]).stdout;
+        let nodes = String::from_utf8(nodes).unwrap();
+        let nodes: Vec<&str> = nodes.split_whitespace().collect();
+        let nowhere = "0".repeat(40);
+        // Each row is a tag: where it was put on one head, and where on the other. A dash removes it.
+        let rows = [
+            ("a", "b"),
+            ("ab", "a"),
+            ("a", "ab"),
+            ("abc", "ba"),
+            ("ab", "baba"),
+            ("a-", "a"),
+            ("a-", "-b"),
+        ];
+        let lines = |number: usize, places: &str| -> String {
+            let line = |place| {
+                let node = "abc".find(place).and_then(|at| nodes.get(at));
+                format!("{} tag{number}\n", node.unwrap_or(&nowhere.as_str()))
+            };
+            places.chars().map(line).collect()
+        };
+        let numbered = || rows.iter().enumerate();
+        let one: String = numbered().map(|(at, row)| lines(at, row.0)).collect();
+        let other: String = numbered().map(|(at, row)| lines(at, row.1)).collect();
+        working.write(".hgtags", one);
+        working.commit("one head");
+        working.hg(&["update", "-q", "-r", "2"]);
+        working.write(".hgtags", other);
+        working.commit("another head");
+        for (number, _) in numbered() {
+            working.assert_same_as_hg(&["status", "--rev", &format!("tag{number}")]);
+        }
+    }
+}
