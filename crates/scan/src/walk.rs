@@ -29,7 +29,7 @@ use super::timing::Timing;
 use super::untracked::UntrackedDir;
 use super::{Scan, ScanError};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
-use vigil_stamp::trust::Survey;
+use vigil_stamp::Survey;
 
 /// The calling thread starts alone on trees with fewer entries.
 const ENTRIES_FOR_THREADS: usize = 600;

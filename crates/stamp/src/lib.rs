@@ -7,7 +7,9 @@ pub mod file;
 pub mod paths;
 pub mod seen;
 pub mod stamp;
+pub mod survey;
 pub mod trust;
 
 pub use self::seen::SeenFile;
 pub use self::stamp::{Observation, Stamp, mtime, now};
+pub use self::survey::Survey;

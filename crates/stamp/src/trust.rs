@@ -10,7 +10,6 @@
 
 mod known;
 mod probe;
-mod survey;
 
 use std::os::fd::BorrowedFd;
 
@@ -23,7 +22,6 @@ use vigil_model::timestamp::{Granularity, Timestamp};
 
 pub use known::{known, name};
 pub use probe::{Error, PREFIX, probe};
-pub use survey::Survey;
 
 /// Reads the clocks. Call this before looking at anything that will be recorded with the mark.
 pub fn mark() -> ClockMark {

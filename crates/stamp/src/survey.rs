@@ -6,8 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use vigil_linux::stat::Stat;
 use vigil_model::timestamp::Timestamp;
 
-use super::FileSystem;
-use crate::stamp::Stamp;
+use crate::stamp::{Stamp, now};
+use crate::trust::FileSystem;
 
 /// A look at many directories and files. It tells the stamps that prove something from those that do not.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Survey {
     /// Begins to look.
     pub fn begin() -> Self {
         Self {
-            began_at: crate::now(),
+            began_at: now(),
             first_device: OnceLock::new(),
             other_devices: Mutex::new(Vec::new()),
         }
