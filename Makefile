@@ -40,7 +40,7 @@ run: build
 build:
 	$(CARGO) build --release --locked -p vigil
 	install -D $(BUILT)/release/vigil target/release/vigil
-	-@$(MAKE) --no-print-directory target/release/third-party-licences.txt
+	-@$(MAKE) -s --no-print-directory target/release/third-party-licences.txt
 
 # The licences of the crates in the program. Where cargo cannot list them, the program is built all the same.
 target/release/third-party-licences.txt: Cargo.lock contrib/licences
