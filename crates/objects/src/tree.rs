@@ -121,6 +121,21 @@ pub fn entries(
     })
 }
 
+/// Does the same as git goes through a tree: an entry comes only if the next one is well-formed, too.
+pub fn walked_entries(
+    contents: &[u8],
+    hash: Kind,
+) -> impl Iterator<Item = Result<TreeEntry<'_>, &'static str>> {
+    let mut entries = entries(contents, hash).peekable();
+    std::iter::from_fn(move || {
+        let entry = entries.next()?;
+        match entries.peek() {
+            Some(&Err(words)) => Some(Err(words)),
+            _ => Some(entry),
+        }
+    })
+}
+
 /// Where a path leads in one tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'p> {
@@ -133,29 +148,22 @@ pub enum Step<'p> {
 }
 
 /// Looks up `path` in the tree object `contents`, with ids of the kind `hash`. A path with a slash at its end is a
-/// directory. As in git, an entry is only looked at if the next one is well-formed, and the search ends with the first name
-/// that sorts after the path.
+/// directory. As in git, the search ends with the first name that sorts after the path.
 ///
 /// # Errors
 /// An entry on the way is malformed.
 pub fn look_up<'p>(contents: &[u8], path: &'p [u8], hash: Kind) -> Result<Step<'p>, &'static str> {
-    let mut entries = entries(contents, hash);
-    let mut next = entries.next().transpose()?;
-    while let Some(entry) = next {
-        next = entries.next().transpose()?;
+    for entry in walked_entries(contents, hash) {
+        let entry = entry?;
         let name = entry.key.name;
         let Some((head, rest)) = path.split_at_checked(name.len()) else {
             continue;
         };
         match (head.cmp(name), rest) {
             (Ordering::Less, _) => break,
-            (Ordering::Equal, [] | [b'/']) if rest.is_empty() || entry.key.is_dir => {
-                return Ok(Step::Found(entry.id, entry.mode));
-            }
-            (Ordering::Equal, [b'/', below @ ..]) if entry.key.is_dir => {
-                return Ok(Step::Below(entry.id, below));
-            }
-            (Ordering::Equal, [b'/', ..]) => break,
+            (Ordering::Equal, [b'/', ..]) if !entry.key.is_dir => break,
+            (Ordering::Equal, [] | [b'/']) => return Ok(Step::Found(entry.id, entry.mode)),
+            (Ordering::Equal, [b'/', below @ ..]) => return Ok(Step::Below(entry.id, below)),
             (Ordering::Equal | Ordering::Greater, _) => {}
         }
     }

@@ -158,13 +158,9 @@ impl Finder<'_> {
 
     /// Goes on in `level`, whose path is `path`, to the blob or a tree that was not searched; adds its name to `path`.
     fn search(&self, level: &mut Level, path: &mut BString) -> Result<Search, objects::Error> {
-        let malformed = objects::Error::MalformedTree;
         let rest = level.content.get(level.read_len..).unwrap_or_default();
-        let mut entries = tree::entries(rest, self.objects.hash_kind());
-        let mut next = entries.next().transpose().map_err(malformed)?;
-        while let Some(entry) = next {
-            // As in git, an entry is only looked at if the next one is well-formed.
-            next = entries.next().transpose().map_err(malformed)?;
+        for entry in tree::walked_entries(rest, self.objects.hash_kind()) {
+            let entry = entry.map_err(objects::Error::MalformedTree)?;
             level.read_len = level.read_len.saturating_add(entry.len);
             if entry.mode.is_tree() {
                 if !self.seen.contains(&entry.id) {
