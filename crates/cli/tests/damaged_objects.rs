@@ -530,6 +530,7 @@ fn paths_in_malformed_trees_are_looked_up_as_git_does() {
         let inner = hash(&tree);
         let id = ObjectId::from_hex(inner.as_bytes()).unwrap();
         let outer = hash(&[b"40000 d\0", id.as_bytes()].concat());
+        sandbox.assert_same(&["-p", &inner], "");
         for name in ["a", "b", "z", "q"] {
             let paths = [format!("{inner}:{name}"), format!("{outer}:d/{name}")];
             for path in &paths {

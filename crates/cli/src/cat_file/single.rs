@@ -207,7 +207,7 @@ impl SingleObject<'_> {
             true => self.sources.repository.compat_hash,
             false => None,
         };
-        for entry in tree::entries(&contents, kind.unwrap_or(self.id.kind())) {
+        for entry in tree::walked_entries(&contents, kind.unwrap_or(self.id.kind())) {
             let entry = entry.map_err(Reply::fatal)?;
             let kind = match entry.mode {
                 mode if mode.is_tree() => "tree",
