@@ -208,16 +208,11 @@ impl State {
                 .is_none_or(|time| file.is_entirely_before(time))
     }
 
-    /// Whether stamps can prove what a scan saw.
-    fn keeps_what_is_seen(&self) -> bool {
-        self.trust.directories && self.trust.contents
-    }
-
     /// Returns the memory of scans of the recorded tree.
     pub(crate) fn memory(&self, tracked: &Tracked) -> ScanMemory {
         let dirs = tracked.directory_number_end() as usize;
         match self.usable() {
-            Some(snapshot) if self.keeps_what_is_seen() => {
+            Some(snapshot) if self.trust.is_whole() => {
                 let blocks = Arc::new(PublishedBlocks(snapshot.clone()));
                 ScanMemory::with_blocks(dirs, blocks, self.untrusted_since)
             }
@@ -241,7 +236,7 @@ impl State {
     pub(crate) fn trusts_stamps_of(&self, files: &[SeenFile]) -> bool {
         let device = self.file_system.map(|file_system| file_system.device);
         let mut stamps = files.iter().filter_map(|file| file.stamp);
-        self.keeps_what_is_seen()
+        self.trust.is_whole()
             && stamps.all(|stamp| {
                 device == Some(stamp.device())
                     && self
@@ -337,7 +332,7 @@ impl State {
             return;
         };
         *tracked = recorded.tracked;
-        if let Some(memory) = memory.filter(|_| self.keeps_what_is_seen()) {
+        if let Some(memory) = memory.filter(|_| self.trust.is_whole()) {
             memory.back_with(Arc::new(PublishedBlocks(snapshot.clone())));
         }
     }
@@ -392,7 +387,7 @@ impl State {
                 }
             }
         }
-        if let Some(memory) = save.memory.filter(|_| self.keeps_what_is_seen()) {
+        if let Some(memory) = save.memory.filter(|_| self.trust.is_whole()) {
             let blocks = match is_whole {
                 true => memory.all(),
                 false => memory.dirty_blocks(),

@@ -44,8 +44,8 @@ impl Survey {
     /// unknown file system proves nothing.
     pub fn trusts_device(&self, device: u64, dir: BorrowedFd<'_>) -> bool {
         let ask = || {
-            let trust = FileSystem::of(dir).map(|file_system| file_system.trust(None));
-            trust.is_ok_and(|trust| trust.directories && trust.contents)
+            let file_system = FileSystem::of(dir);
+            file_system.is_ok_and(|file_system| file_system.trust(None).is_whole())
         };
         let (first, is_trusted) = self.first_device.get_or_init(|| (device, ask()));
         if *first == device {

@@ -55,6 +55,13 @@ pub struct FileSystemTrust {
     pub contents: bool,
 }
 
+impl FileSystemTrust {
+    /// Whether stamps can prove what a scan saw.
+    pub fn is_whole(&self) -> bool {
+        self.directories && self.contents
+    }
+}
+
 /// One file system, and what a probe found out about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {

@@ -341,9 +341,8 @@ impl Inner {
         if let Some(reports_all) = self.devices_that_report.get(&device) {
             return Ok(*reports_all);
         }
-        let trust = FileSystem::of(folder).map_err(Unwatched::Refused)?;
-        let trust = trust.trust(None);
-        let reports_all = trust.directories && trust.contents;
+        let file_system = FileSystem::of(folder).map_err(Unwatched::Refused)?;
+        let reports_all = file_system.trust(None).is_whole();
         self.devices_that_report.insert(device, reports_all);
         Ok(reports_all)
     }

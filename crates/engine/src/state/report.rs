@@ -241,8 +241,7 @@ impl State {
 
     /// Returns whether stamps of directories and files prove anything, and the time from which they do not.
     pub(crate) fn trust_in_stamps(&self) -> (bool, Option<Timestamp>) {
-        let is_trusted = self.trust.directories && self.trust.contents;
-        (is_trusted, self.untrusted_since)
+        (self.trust.is_whole(), self.untrusted_since)
     }
 
     /// Reads the whole state. Returns what is damaged or makes no sense, and the number of blocks.
