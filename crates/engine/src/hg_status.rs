@@ -1,10 +1,10 @@
 //! The status of a Mercurial working copy: what differs from its first parent.
 
+mod builder;
 pub mod kinds;
 mod walk;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -16,22 +16,20 @@ use vigil_hg::dirstate::Dirstate;
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::repository::Repository;
-use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
-use vigil_linux::stat::{FileType, Stat, lstat_path, stat_path};
-use vigil_model::path::directory_len;
+use vigil_linux::stat::lstat_path;
 use vigil_model::path_set::PathSet;
 use vigil_model::raw_text::message_bytes;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
-use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 use vigil_scan::{
-    DirMatch, Findings, Focus, Observed, PathFilter, Scan, ScanError, ScanMemory, Unseen, Watch,
+    DirMatch, Findings, Focus, PathFilter, Scan, ScanError, ScanMemory, Unseen, Watch,
 };
 
+use self::builder::{StatusBuilder, UnrecordedFiles};
 use self::kinds::Lists;
 use self::walk::Walk;
-use crate::hg_system::{HgSystem, HgSystemInputs, Ignored, NO_FILE, UNREADABLE};
+use crate::hg_system::{HgSystem, HgSystemInputs, Ignored};
 
 /// A question about a working copy.
 #[derive(Debug)]
@@ -90,15 +88,6 @@ impl HgStatus {
             None => Ok(self),
         }
     }
-}
-
-/// Where files that are not recorded were found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum UnrecordedFiles {
-    Nothing,
-    Elsewhere,
-    /// At least one is below the directory in question.
-    Below,
 }
 
 /// When Mercurial reads the ignore patterns, and so reports their errors before or after those of paths.
@@ -336,22 +325,6 @@ impl PathFilter for Filter<'_> {
     }
 }
 
-struct StatusBuilder<'a> {
-    system: &'a HgSystem<'a>,
-    dirstate: &'a Dirstate,
-    matcher: &'a Matcher,
-    is_filtered: bool,
-    walk: &'a Walk<'a>,
-    now: Timestamp,
-    /// Whether recorded files are looked for behind links and in other repositories, as Mercurial does unless unknown files
-    /// are asked for.
-    looks_through_links: bool,
-    /// Whether only files by name are asked for.
-    is_only_named: bool,
-    lists_clean: bool,
-    status: HgStatus,
-}
-
 /// Refuses named paths that lead through a link or into another repository: Mercurial would begin a walk there.
 fn refuse_unreachable_paths(question: &HgQuestion<'_>) -> Result<(), Abort> {
     let root = &question.request.repository.root;
@@ -405,275 +378,6 @@ fn unrecorded_names<'q>(question: &'q HgQuestion<'_>) -> Vec<&'q BStr> {
     };
     let named = question.request.matcher.named().into_iter();
     named.filter(is_other).collect()
-}
-
-impl StatusBuilder<'_> {
-    /// Returns the directories that are other repositories. Nothing in them is looked at, recorded or not.
-    fn nested_repositories(&self, ignored: Vec<BString>) -> PathSet<BString> {
-        let mut all: BTreeSet<BString> = self.system.nested_repositories().into_iter().collect();
-        // The scan did not list ignored directories.
-        for directory in ignored {
-            let mut previous = BString::default();
-            for (path, _) in self.dirstate.below(directory.as_bstr()) {
-                let parent = vigil_model::path::parent(path);
-                if parent == previous {
-                    continue;
-                }
-                previous = parent.to_owned();
-                let top = &self.system.inputs.top;
-                let above = parent
-                    .find_iter("/")
-                    .filter_map(|slash| parent.get(..slash));
-                for above in above.chain([parent.as_bytes()]) {
-                    let folder = top.join(OsStr::from_bytes(above)).join(".hg");
-                    if stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
-                        all.insert(above.into());
-                    }
-                }
-            }
-        }
-        PathSet::new(all.into_iter().collect())
-    }
-
-    /// Takes the recorded files into the answer. Those in the directories `gone_with` count as missing.
-    fn add_tracked(
-        &mut self,
-        findings: &Findings,
-        special: &[u32],
-        gone_with: Option<&PathSet<BString>>,
-    ) {
-        let gone_with = gone_with.filter(|directories| !directories.is_empty());
-        let mut differing = Cow::Borrowed(findings.tracked.as_slice());
-        if !findings.unknown.is_empty() {
-            let all = differing.to_mut();
-            for unseen in &findings.unknown {
-                let number = self.dirstate.position(unseen.path.as_bstr());
-                let number = number.and_then(|number| u32::try_from(number).ok());
-                all.extend(number.map(|number| (number, Observed::Missing)));
-            }
-            all.sort_by_key(|&(number, _)| number);
-        }
-        let len = u32::try_from(self.dirstate.len()).unwrap_or(u32::MAX);
-        let numbers: Box<dyn Iterator<Item = u32>> = match self.lists_clean {
-            // The other files are not reported, and may be many.
-            false if gone_with.is_none() => {
-                let differing = differing.iter().map(|(number, _)| *number);
-                let mut reported: Vec<u32> = differing.chain(special.iter().copied()).collect();
-                reported.sort_unstable();
-                reported.dedup();
-                Box::new(reported.into_iter())
-            }
-            _ => Box::new(0..len),
-        };
-        let mut differing = differing.iter().peekable();
-        for number in numbers {
-            let Some((path, entry)) = self.dirstate.get(number as usize) else {
-                continue;
-            };
-            let mut observed = None;
-            // The last observation of a file counts.
-            while let Some((of, next)) = differing.next_if(|(of, _)| *of <= number) {
-                observed = (*of == number).then_some(*next);
-            }
-            if self.is_filtered && !self.matcher.is_match(path) {
-                continue;
-            }
-            if self.is_only_named && !self.matcher.is_exact(path) {
-                continue;
-            }
-            let is_nested = gone_with.is_some_and(|directories| directories.has_above(path));
-            let is_copy = self.dirstate.copy_source(number as usize).is_some();
-            let verdict_if_gone = || verdict(entry, is_copy, None, self.now);
-            let verdict = match observed {
-                _ if is_nested => verdict_if_gone(),
-                None if entry.has_p2_info() => Verdict::Modified,
-                None if entry.is_added() => Verdict::Added,
-                None if entry.is_removed() => Verdict::Removed,
-                None => Verdict::Clean,
-                Some(Observed::Present(UNREADABLE)) => {
-                    self.verdict_if_unreadable(path, verdict_if_gone())
-                }
-                Some(Observed::Present(NO_FILE)) if !self.looks_through_links => {
-                    self.verdict_if_no_file(number, path)
-                }
-                Some(Observed::Present(NO_FILE) | Observed::Missing | Observed::Nested) => {
-                    self.verdict_if_missing(number, path)
-                }
-                Some(Observed::Present(_)) => Verdict::Modified,
-            };
-            let lists = &mut self.status.lists;
-            let list = match verdict {
-                Verdict::Clean | Verdict::Unsure if !self.lists_clean => continue,
-                Verdict::Clean | Verdict::Unsure => &mut lists.clean,
-                Verdict::Modified => &mut lists.modified,
-                Verdict::Added => &mut lists.added,
-                Verdict::Removed => &mut lists.removed,
-                Verdict::Deleted => &mut lists.deleted,
-            };
-            list.push(path.to_owned());
-        }
-    }
-
-    /// Returns the verdict on a file that the scan did not meet: it may be there behind a link.
-    fn verdict_if_missing(&self, number: u32, path: &BStr) -> Verdict {
-        let Some((_, entry)) = self.dirstate.get(number as usize) else {
-            return Verdict::Deleted;
-        };
-        let is_copy = self.dirstate.copy_source(number as usize).is_some();
-        let verdict_if_gone = verdict(entry, is_copy, None, self.now);
-        if !self.looks_through_links {
-            return verdict_if_gone;
-        }
-        let there = self.system.inputs.top.join(OsStr::from_bytes(path));
-        let seen = lstat_path(&there).ok();
-        let Some(seen) = seen.filter(|seen| seen.is_file() || seen.is_symlink()) else {
-            return verdict_if_gone;
-        };
-        // For files that its walk does not reach, Mercurial's compiled code ignores the nanoseconds of the mtime. That decides
-        // whether it reads the file, which shows if it refuses to.
-        let without_ns = Stat {
-            mtime_ns: 0,
-            ..seen
-        };
-        match verdict(entry, is_copy, Some(&without_ns), self.now) {
-            Verdict::Unsure => match self.system.is_as_in_parent(path, &seen) {
-                Some(true) => Verdict::Clean,
-                Some(false) => Verdict::Modified,
-                None => self.verdict_if_unreadable(path, verdict_if_gone),
-            },
-            certain => certain,
-        }
-    }
-
-    /// Returns the verdict on a file whose contents cannot be read. Mercurial compares contents last, after size and flag.
-    fn verdict_if_unreadable(&self, path: &BStr, verdict_if_gone: Verdict) -> Verdict {
-        let seen = lstat_path(&self.system.inputs.top.join(OsStr::from_bytes(path)));
-        match seen.is_ok_and(|seen| self.system.differs_unread(path, &seen)) {
-            true => Verdict::Modified,
-            false => verdict_if_gone,
-        }
-    }
-
-    /// Returns the verdict on a recorded file whose place is taken by something that is neither a file nor a link. Mercurial
-    /// takes that for the file if its walk does not come there.
-    fn verdict_if_no_file(&self, number: u32, path: &BStr) -> Verdict {
-        let Some((_, entry)) = self.dirstate.get(number as usize) else {
-            return Verdict::Deleted;
-        };
-        let is_copy = self.dirstate.copy_source(number as usize).is_some();
-        let verdict_if_gone = verdict(entry, is_copy, None, self.now);
-        let there = self.system.inputs.top.join(OsStr::from_bytes(path));
-        let is_met = self.matcher.is_exact(path)
-            || self.walk.comes_to(path)
-            || outside_of_reach(self.system.inputs.top, path).is_some();
-        let Some(seen) = lstat_path(&there).ok().filter(|_| !is_met) else {
-            return verdict_if_gone;
-        };
-        match verdict(entry, is_copy, Some(&seen), self.now) {
-            Verdict::Unsure => self.verdict_if_unreadable(path, verdict_if_gone),
-            certain => certain,
-        }
-    }
-
-    /// Takes the files that are not recorded into the answer. Returns whether there are any, and whether one is below `below`.
-    fn add_unrecorded(
-        &mut self,
-        findings: Cow<'_, Findings>,
-        unknown: bool,
-        ignored: bool,
-        nested: &PathSet<BString>,
-        below: &BStr,
-    ) -> UnrecordedFiles {
-        // Mercurial's walk begins only at named paths, if there are any, whatever else the patterns match.
-        let named = PathSet::new(self.matcher.named());
-        let is_at_named = |path: &BString| named.is_empty() || named.has_at_or_above(path);
-        // To the scan, a folder named `.git` has no recorded files: these have long names in the folder above.
-        let is_recorded = |path: &BString| {
-            directory_len(path.as_bstr()) < path.rfind_byte(b'/').unwrap_or_default()
-                && self.dirstate.position(path.as_bstr()).is_some()
-        };
-        // Entries that end in a slash are nested repositories, not files.
-        let is_file = |path: &BString| {
-            is_at_named(path)
-                && !path.ends_with(b"/")
-                && !nested.has_above(path)
-                && !is_recorded(path)
-        };
-        let (all_unknown, all_ignored, unlisted) = match findings {
-            Cow::Borrowed(known) => {
-                let files = |paths: &[BString]| {
-                    let files = paths.iter().filter(|path| is_file(path));
-                    files.cloned().collect::<Vec<_>>()
-                };
-                let unlisted = known.unlisted.clone();
-                (files(&known.untracked), files(&known.ignored), unlisted)
-            }
-            Cow::Owned(mut found) => {
-                found.untracked.retain(is_file);
-                found.ignored.retain(is_file);
-                (found.untracked, found.ignored, found.unlisted)
-            }
-        };
-        let mut all = all_unknown.iter().chain(&all_ignored).peekable();
-        let found = match (
-            all.peek().is_some(),
-            all.any(|path| path.starts_with(below)),
-        ) {
-            (false, _) => UnrecordedFiles::Nothing,
-            (true, false) => UnrecordedFiles::Elsewhere,
-            (true, true) => UnrecordedFiles::Below,
-        };
-        if unknown {
-            self.status.lists.unknown = all_unknown;
-        }
-        if ignored {
-            self.status.lists.ignored = all_ignored;
-        }
-        let met = unlisted.into_iter().map(|unseen| BadPath {
-            path: unseen.path,
-            reason: errno::text(unseen.reason).into(),
-            was_met: true,
-        });
-        self.status.bad.extend(met);
-        self.status.bad.sort_by(|a, b| a.path.cmp(&b.path));
-        self.status.bad.dedup();
-        found
-    }
-
-    /// Looks at the paths that are asked for by name, and notes those that cannot be looked at.
-    fn add_bad_names(&mut self) {
-        let mut bad = Vec::new();
-        for path in self.matcher.named() {
-            let is_recorded = self.dirstate.position(path).is_some();
-            let there = self.system.inputs.top.join(OsStr::from_bytes(path));
-            let reason = match lstat_path(&there) {
-                Ok(stat) if stat.is_dir() || stat.is_file() || stat.is_symlink() => continue,
-                Ok(stat) => {
-                    let kind = kind_name(stat.file_type());
-                    format!("unsupported file type (type is {kind})")
-                }
-                Err(_) if is_recorded || self.dirstate.has_directory(path) => continue,
-                Err(error) => errno::text(error),
-            };
-            bad.push(BadPath {
-                path: path.to_owned(),
-                reason: reason.into(),
-                was_met: false,
-            });
-        }
-        bad.append(&mut self.status.bad);
-        self.status.bad = bad;
-    }
-}
-
-fn kind_name(file_type: FileType) -> &'static str {
-    match file_type {
-        FileType::CharacterDevice => "character device",
-        FileType::BlockDevice => "block device",
-        FileType::Fifo => "fifo",
-        FileType::Socket => "socket",
-        _ => "unknown",
-    }
 }
 
 #[cfg(test)]

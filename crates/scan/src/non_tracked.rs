@@ -17,7 +17,7 @@ use super::ignoring::Ignoring;
 use super::open::OpenDir;
 use super::pool::Local;
 use super::position::CurrentDir;
-use super::system::RulesFile;
+use super::system::{IgnoreScope, RulesFile};
 use super::untracked::Found;
 use super::walk::{Task, Walk, Worker};
 use rustix::fs::{Mode, OFlags, openat};
@@ -42,37 +42,77 @@ impl Walk<'_> {
             return;
         };
         let here = &*here;
-        let question = self.scan.question();
         let mut memory = memory.filter(|_| self.survey.trusts_device(stat.dev, dir.fd()));
-        let remembered = memory.as_deref_mut();
-        let remembered = remembered.and_then(|memory| memory.listed(question));
-        let stamp = Stamp::from(&stat);
-        if let Some(listed) = remembered.filter(|listed| listed.is_of(&stamp, above))
-            && self.is_listing_valid(
-                listed.non_tracked(),
-                here.path,
-                dir.fd(),
-                &mut worker.findings,
-            )
+        let question = self.scan.question();
+        let known = memory.as_deref_mut();
+        let known = known.and_then(|memory| memory.listed(question));
+        let known = known.filter(|listed| listed.is_of(&Stamp::from(&stat), above));
+        if let Some(known) = known
+            && self.visit_as_known(here, dir, above, known, worker, local)
         {
-            let ignoring =
-                above.with_rules(listed.rules(&above.rules, self.scan.system, here.path));
-            let excluded_subdirs = &listed.non_tracked().excluded_subdirs;
-            self.push_subdirs(here, dir, &ignoring, excluded_subdirs, local);
-            self.report_non_tracked(listed.non_tracked(), here.path, worker);
             return;
         }
-        let path = here.path;
         // With a watch, the directories that the answer rests on must be visited, so this shortcut cannot be
         // taken.
         if self.scan.watch.is_none()
             && self.scan.ignored == IgnoredMode::No
-            && self.scan.system.holds_only_recorded(dir.fd(), path, &stat)
+            && (self.scan.system).holds_only_recorded(dir.fd(), here.path, &stat)
         {
             self.push_subdirs(here, dir, above, &excluded_subdirs(here, above), local);
             return;
         }
-        let mut found = Found::new(memory.is_some());
+        let found = self.list_non_tracked(here, dir, above, memory.is_some(), worker, local);
+        if let Some(memory) = memory {
+            let listed = found.and_then(|(rules, non_tracked)| {
+                let stamp = self.survey.trusted(&stat, dir.fd())?;
+                let (rules_above, is_excluded) = (&above.rules, above.is_excluded);
+                Some(Listed::new(
+                    stamp,
+                    rules_above,
+                    is_excluded,
+                    &rules,
+                    non_tracked,
+                ))
+            });
+            memory.remember(question, listed);
+        }
+    }
+
+    /// Takes what the directory `here` holds from the listing that is `known` of it. Returns false if that no longer holds.
+    fn visit_as_known<'s>(
+        &'s self,
+        here: &CurrentDir<'_>,
+        dir: &Arc<OpenDir<'s>>,
+        above: &Ignoring,
+        known: &mut Listed,
+        worker: &mut Worker,
+        local: &mut Local<Task<'s>>,
+    ) -> bool {
+        let non_tracked = known.non_tracked();
+        if !self.is_listing_valid(non_tracked, here.path, dir.fd(), &mut worker.findings) {
+            return false;
+        }
+        let rules = known.rules(&above.rules, self.scan.system, here.path);
+        let ignoring = above.with_rules(rules);
+        let non_tracked = known.non_tracked();
+        self.push_subdirs(here, dir, &ignoring, &non_tracked.excluded_subdirs, local);
+        self.report_non_tracked(non_tracked, here.path, worker);
+        true
+    }
+
+    /// Lists the directory `here`. If what was found `is_remembered` and may be used again, returns that and the rules that hold
+    /// there.
+    fn list_non_tracked<'s>(
+        &'s self,
+        here: &CurrentDir<'_>,
+        dir: &Arc<OpenDir<'s>>,
+        above: &Ignoring,
+        is_remembered: bool,
+        worker: &mut Worker,
+        local: &mut Local<Task<'s>>,
+    ) -> Option<(Arc<dyn IgnoreScope>, NonTracked)> {
+        let path = here.path;
+        let mut found = Found::new(is_remembered);
         let mut listing = worker.take_listing();
         if let Err(error) = listing.read(dir.fd()) {
             self.note_unlisted(path, error, worker);
@@ -116,16 +156,9 @@ impl Walk<'_> {
                 RulesFile::Absent | RulesFile::Unproven => None,
             },
         };
-        self.report_non_tracked(&non_tracked, here.path, worker);
-        if let Some(memory) = memory {
-            let (rules_above, is_excluded) = (&above.rules, above.is_excluded);
-            let rules = &ignoring.rules;
-            let listed = (self.survey)
-                .trusted(&stat, dir.fd())
-                .filter(|_| found.can_be_remembered && rules_file != RulesFile::Unproven)
-                .map(|stamp| Listed::new(stamp, rules_above, is_excluded, rules, non_tracked));
-            memory.remember(question, listed);
-        }
+        self.report_non_tracked(&non_tracked, path, worker);
+        let may_be_used_again = found.can_be_remembered && rules_file != RulesFile::Unproven;
+        may_be_used_again.then_some((ignoring.rules, non_tracked))
     }
 
     /// Returns the stat data of the directory `here`, which is open as `dir`. If it cannot be listed and searched, notes that and
