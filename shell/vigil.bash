@@ -434,7 +434,9 @@ function __vigil_prompt_set_variables {
   fi
   [[ -n $__vigil_prompt_directory ]] || builtin printf -v __vigil_prompt_directory '%q' "${PWD-}"
   if [[ ! -o emacs && ! -o vi ]]; then
-    # Only line editing interprets the marks around text without width.
+    # Only line editing interprets the marks around text without width. Without them, nothing would keep a prompt that contains the
+    # segment from expanding a name.
+    GITSTATUS_PROMPT=${GITSTATUS_PROMPT//[\\$]$'\x01\x02'/?}
     GITSTATUS_PROMPT=${GITSTATUS_PROMPT//[$'\x01\x02']/} __vigil_prompt_directory=${__vigil_prompt_directory//[$'\x01\x02']/}
   fi
 }

@@ -34,13 +34,16 @@ impl Shell {
     /// Appends `letter` to `text`.
     ///
     /// In zsh and bash the result looks the same whether the prompt reads it from a variable, as it should, or contains it, where
-    /// `$` and backquotes would be expanded. An empty unprinted sequence separates `$` from what follows, and a backquote becomes
-    /// an apostrophe.
+    /// `$` and backquotes would be expanded, and in bash a backslash and the digits of any of them. An empty unprinted sequence
+    /// separates `$` or a backslash from what follows, and a backquote becomes an apostrophe.
     fn write(self, letter: char, text: &mut String) {
         match (self, letter) {
             (Self::Zsh, '%') => text.push_str("%%"),
             (Self::Zsh, '$') => text.push_str("$%{%}"),
-            (Self::Bash, '$') => text.push_str("$\x01\x02"),
+            (Self::Bash, '$' | '\\') => {
+                text.push(letter);
+                text.push_str("\x01\x02");
+            }
             (Self::Zsh | Self::Bash, '`') => text.push('\''),
             (_, letter) => text.push(letter),
         }
@@ -201,7 +204,7 @@ mod tests {
         let name = "$(x)`y`%F{1}#[z]\\w!{a,b}";
         for (shell, want) in [
             (Shell::Zsh, "$%{%}(x)'y'%%F{1}#[z]\\w!{a,b}"),
-            (Shell::Bash, "$\x01\x02(x)'y'%F{1}#[z]\\w!{a,b}"),
+            (Shell::Bash, "$\x01\x02(x)'y'%F{1}#[z]\\\x01\x02w!{a,b}"),
             (Shell::Fish, name),
             (Shell::None, name),
             (Shell::Tmux, "$(x)`y`%F{1}##[z]\\w!{a,b}"),

@@ -617,6 +617,56 @@ fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
     }
 }
 
+/// Names of branches of Mercurial. To bash, a backslash and digits in a prompt are a character, which it expands afterwards.
+const NAMES_WITH_BACKSLASHES: [&str; 6] = [
+    r"\044(touch pwned)",
+    r"\140touch pwned\140",
+    r"\$(touch pwned)",
+    r"\\$(touch pwned)\`touch pwned`\",
+    r"\$\134(touch pwned)",
+    r"\e]0;title\a\[\w\]\n\",
+];
+
+#[test]
+fn no_name_is_expanded_or_executed_where_the_prompt_contains_the_segment() {
+    for (shell, options) in [
+        (Shell::Zsh, "setopt prompt_subst"),
+        (Shell::Bash, "set -o emacs"),
+        (Shell::Bash, "set +o emacs; set +o vi"),
+    ] {
+        let sandbox = Sandbox::empty();
+        let of_git = NAMES.map(|(name, ..)| name);
+        for (number, name) in of_git.iter().chain(&NAMES_WITH_BACKSLASHES).enumerate() {
+            let dot_hg = sandbox.root().join(format!("mercurial{number}/.hg"));
+            fs::create_dir_all(&dot_hg).unwrap();
+            fs::write(dot_hg.join("requires"), "revlogv1\n").unwrap();
+            fs::write(dot_hg.join("branch"), name).unwrap();
+        }
+        let contain = match shell {
+            Shell::Zsh => {
+                "contain() { PROMPT=\"contained $GITSTATUS_PROMPT> \" }; precmd_functions+=(contain)"
+            }
+            _ => "PROMPT_COMMAND+=('PS1=\"contained $GITSTATUS_PROMPT> \"')",
+        };
+        let rc = format!("{}{options}\n{contain}\n", patient_rc(shell));
+        let mut session = Session::start(&sandbox, shell, &rc);
+        for number in 0..NAMES.len() + NAMES_WITH_BACKSLASHES.len() {
+            let place = sandbox.root().join(format!("mercurial{number}"));
+            session.send(&format!("cd {}; echo a''t {number},", place.display()));
+            session.wait_for(&format!("at {number},"));
+            session.wait_for("contained ");
+            let seen = session.wait_for("> ");
+            assert!(!seen.contains("\x1b]0;title"), "{seen:?}");
+            assert!(
+                !place.join("pwned").exists(),
+                "{shell:?} {options}: {number}"
+            );
+        }
+        session.send("exit");
+        session.end();
+    }
+}
+
 #[test]
 fn no_directory_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
     let name = b"hostile$(touch pwned)`touch pwned`%F{red}\x9b31m\xc2\x9b\x1b]0;t\x07!\\w{a,b}\xe2\x80\xae";
