@@ -21,6 +21,7 @@ pub(crate) mod source;
 pub(crate) mod value;
 
 pub use self::error::Error;
+pub use self::source::FILE_LEN_MAX;
 pub use self::value::environment_boolean;
 
 /// Reads the system's and the user's files as git does before anything else, even before it looks at its own options.

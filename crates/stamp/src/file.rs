@@ -102,6 +102,19 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_open(file, &metadata)
 }
 
+/// Reads the file `path` up to `len_max` bytes.
+///
+/// # Errors
+/// It cannot be opened or read.
+pub fn read_beginning(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let metadata = file.metadata()?;
+    match metadata.is_file() {
+        true => read_to_end(file, Some(metadata.len()), len_max),
+        false => read_open(file, &metadata),
+    }
+}
+
 /// Reads the file `path`, which should have no more than `len_max` bytes.
 ///
 /// # Errors

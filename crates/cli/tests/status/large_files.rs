@@ -374,3 +374,16 @@ fn attribute_files_may_be_too_large() {
         ask();
     }
 }
+
+#[test]
+fn submodules_are_not_read_from_a_hole() {
+    let sandbox = Sandbox::with_history();
+    let id = sandbox.git(["rev-parse", "HEAD"]);
+    let entry = format!("160000,{},sub", id.trim());
+    sandbox.git(["update-index", "--add", "--cacheinfo", &entry]);
+    for before in ["", "[submodule \"sub\"]\n\tpath = sub\n"] {
+        sandbox.write(".gitmodules", before);
+        extend_with_hole(&sandbox, ".gitmodules", LARGER_THAN_MEMORY);
+        assert_same_with_little_memory(&sandbox, &["status", "--porcelain"]);
+    }
+}

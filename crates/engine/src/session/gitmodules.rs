@@ -1,13 +1,13 @@
 //! Reads `.gitmodules`: the submodules that a repository knows by name (gitmodules(5)).
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_linux::errno;
 use vigil_linux::stat::lstat_path;
+use vigil_linux::{Errno, errno};
 use vigil_model::config_value;
 use vigil_model::raw_text::{raw, raw_path, text_bytes};
 use vigil_model::request::IgnoreSubmodules;
@@ -84,6 +84,10 @@ fn parse(
         Some(Source::File(text, path)) => {
             let name = format!("file {}", raw_path(&path));
             let modules = Config::from_bytes(&text, &name)?;
+            if text.len() as u64 == config::FILE_LEN_MAX {
+                warn_of_unread(&path, Errno::FBIG.into(), messages);
+                return Ok(None);
+            }
             modules.entries().try_for_each(|entry| check(&entry))?;
             Some(modules)
         }
@@ -218,6 +222,7 @@ fn is_suspicious(name: &BStr) -> bool {
 
 /// The contents of `.gitmodules`, and where they come from.
 enum Source {
+    /// What was read of the file: no more than [`config::FILE_LEN_MAX`].
     File(Vec<u8>, PathBuf),
     Blob(Vec<u8>, ObjectId),
 }
@@ -230,15 +235,11 @@ fn find(
     messages: &Messages,
 ) -> Option<Source> {
     let path = repository.work_tree.as_deref()?.join(FILE_NAME);
-    match vigil_stamp::file::read(&path) {
+    match vigil_stamp::file::read_beginning(&path, config::FILE_LEN_MAX) {
         Ok(text) => return Some(Source::File(text, path)),
         Err(error) if lstat_path(&path).is_ok() => {
             if error.kind() != ErrorKind::NotFound {
-                let reason = errno::text_of(&error);
-                let path = raw_path(&path);
-                messages.once(text_bytes(&format!(
-                    "warning: unable to access '{path}': {reason}"
-                )));
+                warn_of_unread(&path, error, messages);
             }
             return None;
         }
@@ -249,6 +250,13 @@ fn find(
     let mut text = Vec::new();
     objects.read(&id, &mut text).ok()??;
     Some(Source::Blob(text, id))
+}
+
+fn warn_of_unread(path: &Path, error: io::Error, messages: &Messages) {
+    let reason = errno::text_of(&error);
+    let path = raw_path(path);
+    let warning = format!("warning: unable to access '{path}': {reason}");
+    messages.once(text_bytes(&warning));
 }
 
 /// Returns the ID of `.gitmodules` in HEAD.

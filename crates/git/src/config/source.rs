@@ -12,8 +12,8 @@ use vigil_linux::{Errno, errno};
 
 use vigil_stamp::{Observation, now};
 
-/// The limit for reading a file, in bytes: far above any real configuration.
-const SIZE_MAX: u64 = 64 << 20;
+/// The most bytes read of a configuration file: far above any real one.
+pub const FILE_LEN_MAX: u64 = 64 << 20;
 
 /// One file that was read, or was looked for and not found.
 #[derive(Clone, Debug)]
@@ -133,9 +133,9 @@ impl Prefix {
 
 fn read_all(file: File, stat: &Stat) -> Result<Prefix, Errno> {
     let regular_len = stat.is_file().then_some(stat.size);
-    match vigil_stamp::file::read_to_end(file, regular_len, SIZE_MAX) {
+    match vigil_stamp::file::read_to_end(file, regular_len, FILE_LEN_MAX) {
         Ok(bytes) => Ok(Prefix {
-            is_truncated: bytes.len() as u64 == SIZE_MAX,
+            is_truncated: bytes.len() as u64 == FILE_LEN_MAX,
             bytes,
         }),
         Err(error) => Err(errno::of(&error)),
