@@ -100,11 +100,19 @@ impl Store {
             return Ok(Vec::new());
         }
         let mut manifests = self.manifests_of(path)?;
-        let number = manifests.find(node).ok_or_else(|| {
-            let name = bytes!("meta/", path, "00manifest");
-            no_manifest(name.as_bstr(), node)
-        })?;
-        manifests.text(number)
+        match manifests.find(node) {
+            Some(number) => manifests.text(number),
+            // Nobody may have sent it, since the clone does not have that directory.
+            None if self.features.ellipses => Err(Abort::unsupported(bytes!(
+                "the directory '",
+                path.strip_suffix(b"/").unwrap_or(path),
+                "', whose manifest a narrow clone lacks"
+            ))),
+            None => {
+                let name = bytes!("meta/", path, "00manifest");
+                Err(no_manifest(name.as_bstr(), node))
+            }
+        }
     }
 }
 
@@ -183,6 +191,17 @@ mod tests {
             missing,
             format!("meta/a/00manifest@{}: no node", Node([7; 20]))
         );
+        let narrow = Store {
+            features: StoreFeatures {
+                ellipses: true,
+                ..features
+            },
+            ..store.clone()
+        };
+        let refused = narrow
+            .with_directories(line("a", "t").into_bytes(), Node::NULL)
+            .unwrap_err();
+        assert_eq!(refused.kind, Kind::Unsupported);
         let long = message(line(&"a".repeat(5000), "t"));
         assert!(long.ends_with("the path is too long"), "{long}");
         let digits = message(line("a", "t").replace('7', "z"));
