@@ -87,7 +87,7 @@ pub fn read_or_map(path: &Path) -> io::Result<Contents> {
         return Ok(Contents::Mapped(map));
     }
     if metadata.is_file() || metadata.is_dir() {
-        return read_open(file, &metadata).map(Contents::Read);
+        return read_open(file, &metadata, u64::MAX).map(Contents::Read);
     }
     Ok(Contents::Read(Vec::new()))
 }
@@ -97,9 +97,7 @@ pub fn read_or_map(path: &Path) -> io::Result<Contents> {
 /// # Errors
 /// It cannot be opened or read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
-    let metadata = file.metadata()?;
-    read_open(file, &metadata)
+    read_beginning(path, u64::MAX)
 }
 
 /// Reads the file `path` up to `len_max` bytes.
@@ -109,10 +107,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 pub fn read_beginning(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let metadata = file.metadata()?;
-    match metadata.is_file() {
-        true => read_to_end(file, Some(metadata.len()), len_max),
-        false => read_open(file, &metadata),
-    }
+    read_open(file, &metadata, len_max)
 }
 
 /// Reads the file `path`, which should have no more than `len_max` bytes.
@@ -123,7 +118,7 @@ pub fn read_up_to(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return read_open(file, &metadata);
+        return read_open(file, &metadata, len_max);
     }
     let len = metadata.len();
     let contents = match len > len_max {
@@ -135,9 +130,9 @@ pub fn read_up_to(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
     contents.filter(fits).ok_or_else(|| Errno::FBIG.into())
 }
 
-fn read_open(file: File, metadata: &Metadata) -> io::Result<Vec<u8>> {
+fn read_open(file: File, metadata: &Metadata, len_max: u64) -> io::Result<Vec<u8>> {
     match metadata.is_file() {
-        true => read_to_end(file, Some(metadata.len()), u64::MAX),
+        true => read_to_end(file, Some(metadata.len()), len_max),
         false => read_to_end(file, None, DEVICE_LEN_MAX),
     }
 }
