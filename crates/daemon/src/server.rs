@@ -168,6 +168,11 @@ impl Server {
             .name("ahead".to_owned())
             .spawn(move || work_ahead::run(host.answers(), &|| host.inform_and_audit()));
         let host = self.host.clone();
+        // Without this thread, events are only read for a question.
+        let _ = Builder::new()
+            .name("events".to_owned())
+            .spawn(move || work_ahead::read_events(host.answers()));
+        let host = self.host.clone();
         // Without this thread, clients that wait for long compute the answer themselves.
         let _ = Builder::new()
             .name("at work".to_owned())

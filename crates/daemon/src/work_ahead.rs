@@ -1,4 +1,4 @@
-//! The thread that reads the kernel's events and finds answers ahead of questions.
+//! The thread that finds answers ahead of questions, and the thread that reads the kernel's events meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::spare_memory;
 /// Events come in bursts: all events of one such period are read at once.
 const BURST: Duration = Duration::from_millis(10);
 
-/// Works ahead for `answers` until events can no longer be waited for. `tell` informs the subscribers of changes, and returns
+/// Works ahead for `answers`, as long as it can wait for changes. `tell` informs the subscribers of changes, and returns
 /// when it must be called next.
 pub(crate) fn run(answers: &Answers, tell: &dyn Fn() -> Option<Instant>) {
     let Some(watcher) = answers.watcher() else {
@@ -36,13 +36,17 @@ pub(crate) fn run(answers: &Answers, tell: &dyn Fn() -> Option<Instant>) {
         let told = tell();
         let next = next.into_iter().chain(told).min();
         let time = next.map(|next| next.saturating_duration_since(Instant::now()));
-        match watcher.wait(time) {
-            Ok(true) => {
-                std::thread::sleep(BURST);
-                watcher.read_events();
-            }
-            Ok(false) => {}
-            Err(_) => return,
+        if watcher.wait(time).is_err() {
+            return;
         }
+    }
+}
+
+/// Reads the events of the working copies in `answers` until they can no longer be waited for. An answer can take longer than
+/// the kernel's queue takes to fill, so this thread finds none.
+pub(crate) fn read_events(answers: &Answers) {
+    if let Some(watcher) = answers.watcher() {
+        // Questions still read the events themselves.
+        let _ = watcher.read_events_as_they_come(BURST);
     }
 }

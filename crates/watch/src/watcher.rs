@@ -1,6 +1,7 @@
 //! The process's one inotify(7) instance, and the trees that it watches.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -137,22 +138,19 @@ impl Watcher {
         drop(inner);
     }
 
-    /// Waits for at most `time` (`None`: for ever) until an event has come since the last call, even if another thread has read
-    /// it. Returns whether one has. For a single thread, which must then call [`Self::read_events`].
+    /// Waits for at most `time` (`None`: for ever) until any thread has read events since the last call, or [`Self::wake`] was
+    /// called. Returns whether that is so. For a single thread.
     ///
     /// # Errors
     /// poll(2) failed.
     pub fn wait(&self, time: Option<Duration>) -> Result<bool, Errno> {
         let time = time.and_then(|time| Timespec::try_from(time).ok());
-        let mut waiting = [
-            PollFd::new(&self.queue, PollFlags::IN),
-            PollFd::from_borrowed_fd(self.events_read.as_fd(), PollFlags::IN),
-        ];
-        match poll(&mut waiting, time.as_ref()) {
-            Ok(ready) => Ok(ready > 0),
-            Err(Errno::INTR) => Ok(false),
-            Err(error) => Err(error),
+        let is_signalled = is_readable(self.events_read.as_fd(), time.as_ref())?;
+        if is_signalled {
+            let mut count = [0; 8];
+            rustix::io::read(&*self.events_read, &mut count)?;
         }
+        Ok(is_signalled)
     }
 
     /// Wakes the thread in [`Self::wait`], because there is something else to do.
@@ -161,12 +159,23 @@ impl Watcher {
         let _ = rustix::io::write(&*self.events_read, &1u64.to_ne_bytes());
     }
 
+    /// Reads all events as they come, those of one `burst` at once, until they can no longer be waited for. If the kernel's
+    /// queue is full, it drops events: so the calling thread should do nothing else.
+    ///
+    /// # Errors
+    /// poll(2) failed.
+    pub fn read_events_as_they_come(&self, burst: Duration) -> Result<Infallible, Errno> {
+        loop {
+            if is_readable(self.queue.as_fd(), None)? {
+                std::thread::sleep(burst);
+                self.read_events();
+            }
+        }
+    }
+
     /// Reads all queued events, so that the kernel has room for more.
     pub fn read_events(&self) {
         self.inner.lock().read_events();
-        let mut count = [0; 8];
-        // It does not matter if there is nothing to read.
-        let _ = rustix::io::read(&*self.events_read, &mut count);
     }
 
     /// The number of watched folders.
@@ -286,6 +295,15 @@ impl Drop for WatchedTree {
         let mut inner = self.watcher.inner.lock();
         inner.forest.forget(self.id);
         inner.unwatch_unused();
+    }
+}
+
+/// Waits for at most `time` (`None`: for ever) until something can be read from `fd`. Returns whether it can.
+fn is_readable(fd: BorrowedFd<'_>, time: Option<&Timespec>) -> Result<bool, Errno> {
+    match poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], time) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

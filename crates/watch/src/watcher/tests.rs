@@ -183,7 +183,7 @@ fn the_monitor_journal_reports_everything_on_request() {
 }
 
 #[test]
-fn waiting_readers_are_woken_by_events() {
+fn waiting_readers_are_woken_once_events_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
     let watcher = Arc::new(Watcher::new().unwrap());
@@ -191,13 +191,29 @@ fn waiting_readers_are_woken_by_events() {
     reader.watch(top, "");
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
     fs::write(top.join("file"), "").unwrap();
-    assert_eq!(watcher.wait(None), Ok(true));
-    watcher.read_events();
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
-    // Even if another reader handles the events first.
-    fs::write(top.join("other"), "").unwrap();
     reader.tree.position();
     assert_eq!(watcher.wait(None), Ok(true));
-    watcher.read_events();
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
+    watcher.wake();
+    assert_eq!(watcher.wait(None), Ok(true));
+}
+
+#[test]
+fn events_are_read_while_nobody_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let reader = TreeReader::of(&watcher, top);
+    reader.watch(top, "");
+    reader.tree.position();
+    let reading = watcher.clone();
+    // It reads until the process ends.
+    std::thread::spawn(move || reading.read_events_as_they_come(Duration::ZERO));
+    for name in ["file", "other"] {
+        fs::write(top.join(name), "").unwrap();
+        while reader.tree.heard_of(name.into()).is_none() {
+            assert_eq!(watcher.wait(None), Ok(true));
+        }
+    }
 }
