@@ -1,10 +1,11 @@
 //! The findings of a scan, kept true by looking again at what changed and nothing else.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::path::join;
-use vigil_model::tracked::{ByNumber, DirNumber, Directory, Tracked, TrackedEntry, TreeDiff};
+use vigil_model::tracked::{ByNumber, Directory, Tracked, TrackedEntry, TreeDiff};
 
 use super::findings::Findings;
 use super::focus::Focus;
@@ -15,7 +16,9 @@ pub struct KeptFindings {
     findings: Findings,
     /// Directories whose entries changed since [`Self::take_changed_directories`] was last called.
     changed_directories: BTreeSet<BString>,
-    /// Directories in which names were added to or removed from the entries since they were looked at.
+    /// Directories that must be looked at again, with the files directly in them.
+    new_directories: BTreeSet<BString>,
+    /// Directories in which what is not tracked must be looked for again: names were added to or removed from the entries.
     other_names: BTreeSet<BString>,
     /// Files that must be compared with their entries again.
     invalid_entries: BTreeSet<BString>,
@@ -34,6 +37,7 @@ impl KeptFindings {
             true => Ok(Self {
                 findings,
                 changed_directories: BTreeSet::new(),
+                new_directories: BTreeSet::new(),
                 other_names: BTreeSet::new(),
                 invalid_entries: BTreeSet::new(),
                 invalid_trees: BTreeSet::new(),
@@ -70,6 +74,7 @@ impl KeptFindings {
         Some(Self {
             findings,
             changed_directories: self.changed_directories.clone(),
+            new_directories: self.new_directories.clone(),
             other_names: self.other_names.clone(),
             invalid_entries: self.invalid_entries.clone(),
             invalid_trees: self.invalid_trees.clone(),
@@ -129,20 +134,21 @@ impl KeptFindings {
             if self.invalid_entries.len() > files_max {
                 return false;
             }
-            if tree_diff.other_names.contains(&number) {
-                if number < before.directory_number_end() {
-                    let names = subdirs_with_other_files(before, now, number);
-                    let paths = names.map(|name| join(path.as_bstr(), name));
+            // A number that was given up may be another directory's now; the path tells.
+            match before.find_directory(path.as_ref()) {
+                None => {
+                    self.new_directories.insert(path.clone());
+                }
+                Some(known) => {
+                    let (old, new) = (before.directory(known), now.directory(number));
+                    let mut names = differing_files(&old, &new);
+                    if tree_diff.other_names.contains(&number) {
+                        names.extend(subdirs_with_other_files(&old, &new));
+                        self.other_names.insert(path.clone());
+                    }
+                    let paths = names.into_iter().map(|name| join(path.as_bstr(), name));
                     self.invalid_entries.extend(paths);
                 }
-                self.other_names.insert(path.clone());
-            } else {
-                // The same names are in the same positions.
-                let (old, new) = (before.directory(number), now.directory(number));
-                let places = old.files_from(0).zip(new.files_from(0));
-                let differing = places.filter(|((_, old), (_, new))| !old.is_recorded_as(new));
-                let differing = differing.map(|(_, (_, file))| join(path.as_bstr(), file.name()));
-                self.invalid_entries.extend(differing);
             }
             self.changed_directories.insert(path.clone());
         }
@@ -174,8 +180,11 @@ impl KeptFindings {
         for folder in folders {
             focus.add_tree(tracked, folder.as_ref());
         }
-        for path in &self.other_names {
+        for path in &self.new_directories {
             focus.add_files_of(tracked, path.as_ref());
+        }
+        for path in &self.other_names {
+            focus.add_folder(tracked, path.as_ref());
         }
         for path in &self.invalid_entries {
             focus.add_file(tracked, path.as_ref());
@@ -205,6 +214,7 @@ impl KeptFindings {
         if !Self::can_be_kept(&later) {
             return false;
         }
+        self.new_directories.clear();
         self.other_names.clear();
         self.invalid_entries.clear();
         self.invalid_trees.clear();
@@ -241,18 +251,38 @@ impl KeptFindings {
     }
 }
 
-/// Returns the subdirectories of the directory `number` whose name is also a file's in exactly one of the two trees. What is
+/// Returns the names of the files whose entries differ between two versions of a directory, or are in only one of them.
+fn differing_files<'t>(old: &Directory<'t>, new: &Directory<'t>) -> Vec<&'t BStr> {
+    let mut names = Vec::new();
+    let (mut old, mut new) = (old.files_from(0).peekable(), new.files_from(0).peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return names,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((_, old)), Some((_, new))) => old.name().cmp(new.name()),
+        };
+        let before = order.is_le().then(|| old.next()).flatten();
+        let now = order.is_ge().then(|| new.next()).flatten();
+        let is_same = match (&before, &now) {
+            (Some((_, before)), Some((_, now))) => before.is_recorded_as(now),
+            _ => false,
+        };
+        if !is_same {
+            names.extend(before.or(now).map(|(_, file)| file.name()));
+        }
+    }
+}
+
+/// Returns the subdirectories in `new` whose name is also a file's in exactly one of two versions of their directory. What is
 /// there in the working tree counts as the subdirectory, which may be the same in both.
-fn subdirs_with_other_files<'t>(
-    before: &'t Tracked,
-    now: &'t Tracked,
-    number: DirNumber,
-) -> impl Iterator<Item = &'t BStr> {
-    let (old, new) = (before.directory(number), now.directory(number));
+fn subdirs_with_other_files<'t>(old: &Directory<'t>, new: &Directory<'t>) -> Vec<&'t BStr> {
     let has_file = |directory: &Directory<'_>, name: &BStr| {
         let file = directory.file(directory.position(name));
         file.is_some_and(|file| file.name() == name)
     };
     let names = new.subdirs().map(|subdir| subdir.name());
-    names.filter(move |name| has_file(&old, name) != has_file(&new, name))
+    names
+        .filter(|name| has_file(old, name) != has_file(new, name))
+        .collect()
 }

@@ -332,6 +332,8 @@ fn kept_findings_are_updated_by_scanning_what_may_have_changed() {
             ("a/file", "text"),
             ("a/other", "text"),
             ("c/file", "text"),
+            ("c/old", "text"),
+            ("c/same", "text"),
         ]),
         &[],
     );
@@ -379,13 +381,20 @@ fn kept_findings_are_updated_by_scanning_what_may_have_changed() {
         known.take_changed_directories(),
         ["a", "c"].map(BString::from).into_iter().collect()
     );
-    // If names were added or removed, the whole directory is looked at.
+    // If names were added or removed, those files are looked at, and what is not tracked is looked for.
     list.0.insert("c/new", "longer text");
+    list.0.remove("c/old");
     let (later, tree_diff) =
         now.updated_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
+    for path in ["c/new", "c/same"] {
+        write(path, "even longer text");
+    }
     write("c/newer", "");
-    assert!(known.move_to(&now, &later, &tree_diff, |_| true, 2));
-    let expected = (vec![longer("c/file")], paths(&["a/new", "c/newer"]));
+    assert!(known.move_to(&now, &later, &tree_diff, |_| true, 3));
+    let expected = (
+        ["c/file", "c/new"].map(longer).to_vec(),
+        paths(&["a/new", "c/newer", "c/old"]),
+    );
     assert_eq!(scan_again(&list, &mut known, &later, &[]), expected);
     // If very many entries changed, nothing is kept.
     for contents in list.0.values_mut() {
