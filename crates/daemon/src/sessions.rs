@@ -102,6 +102,13 @@ impl WorkingCopy {
         }
     }
 
+    /// Takes over what `earlier`, a session for the same key that is no longer fresh, knows and what still holds.
+    fn take_over_from(&mut self, earlier: Self) {
+        if let (Self::Git(session), Self::Git(earlier)) = (self, earlier) {
+            session.take_over_from(*earlier);
+        }
+    }
+
     fn tracked_files(&self) -> usize {
         match self {
             Self::Git(session) => session.tracked_files(),
@@ -405,15 +412,20 @@ impl Slot {
         let known = kept.session.take();
         let known = known.filter(|_| kept.cuts == cuts);
         let answered = panics::catch(|| {
-            let known = known.and_then(|mut known| {
+            let known = known.map(|mut known| {
                 let unchanged = known.prove_unchanged();
-                known.is_fresh(unchanged).then_some((known, unchanged))
+                (known.is_fresh(unchanged), known, unchanged)
             });
             let (mut session, unchanged) = match known {
-                Some(known) => known,
-                None => {
+                Some((true, known, unchanged)) => (known, unchanged),
+                earlier => {
                     self.has_looked.store(false, Ordering::Relaxed);
                     let mut session = open()?;
+                    if let Some((_, earlier, _)) = earlier {
+                        session.take_over_from(earlier);
+                    }
+                    self.has_looked
+                        .store(session.has_looked(), Ordering::Relaxed);
                     let unchanged = session.prove_unchanged();
                     (session, unchanged)
                 }

@@ -42,6 +42,7 @@ mod renamed;
 mod repository_watch;
 mod selected;
 mod submodules;
+mod take_over;
 mod unstaged;
 pub mod verify;
 pub(crate) mod watch_basis;

@@ -77,7 +77,7 @@ impl Playground {
         let path = self.path(random);
         let other = self.path(random);
         let outside = self.0.home().join("outside").join(random.pick(&["m", "n"]));
-        let choice = random.below(42);
+        let choice = random.below(44);
         // What cannot be done is skipped.
         match choice {
             0..=4 => {
@@ -206,6 +206,17 @@ impl Playground {
                 self.0
                     .output("", ["update-index", "--index-info"], lines.concat());
             }
+            42..=43 => {
+                let (key, value) = random.pick(&[
+                    ("branch.other.remote", "elsewhere"),
+                    ("user.name", "Somebody"),
+                    ("core.fileMode", "false"),
+                    ("core.fileMode", "true"),
+                    ("core.autocrlf", "input"),
+                    ("core.autocrlf", "false"),
+                ]);
+                drop(self.0.try_git(["config", key, value]));
+            }
             _ => {
                 if path.is_dir() && path != self.0.top() {
                     drop(self.0.try_git(["init", "-q", path.to_str().unwrap()]));
@@ -258,7 +269,8 @@ fn compare_watched_sessions(seeds: std::ops::Range<u64>, steps: usize) {
             let watched = &mut sessions[random.below(2)];
             let mut unchanged = watched.prove_unchanged();
             if !watched.is_fresh(unchanged) {
-                *watched = sandbox.session(Some(&watcher));
+                let earlier = std::mem::replace(watched, sandbox.session(Some(&watcher)));
+                watched.take_over_from(earlier);
                 unchanged = watched.prove_unchanged();
             }
             let answer = answer_of(watched, question, unchanged);
