@@ -426,7 +426,7 @@ fn a_large_folder_that_comes_and_goes_does_not_cause_a_full_scan() {
 }
 
 #[test]
-fn another_question_scans_no_tracked_file_again() {
+fn another_question_or_rule_scans_no_tracked_file_again() {
     let play = Playground::new();
     let watcher = Arc::new(Watcher::new().unwrap());
     let mut session = play.session(Some(&watcher));
@@ -453,5 +453,10 @@ fn another_question_scans_no_tracked_file_again() {
         (UntrackedMode::Normal, IgnoredMode::No, 2),
     ] {
         assert_eq!(looked_at(untracked, ignored), (0, shown));
+    }
+    for (rules, shown) in [("d/new\n", 1), ("", 2)] {
+        fs::write(play.0.git_dir().join("info/exclude"), rules).unwrap();
+        let looked_at = looked_at(UntrackedMode::Normal, IgnoredMode::No);
+        assert_eq!(looked_at, (0, shown));
     }
 }

@@ -267,8 +267,8 @@ impl WatchedFindings {
         Ok(None)
     }
 
-    /// Returns the kept findings for `key`, or those of another question completed by `scan_non_tracked`, and what changed since.
-    /// `None` if there are none, or if so much changed that scanning everything that is `tracked` costs less than looking at each
+    /// Returns the kept findings for `key`, or those of another question or by other ignore rules, completed by
+    /// `scan_non_tracked`, and what changed since. `None` if there are none, or if so much changed that scanning everything that is `tracked` costs less than looking at each
     /// change.
     fn begin<E>(
         &mut self,
@@ -292,7 +292,8 @@ impl WatchedFindings {
                 position,
             })
         };
-        if let Some(kept) = self.take(key)
+        let mut same_question = self.take(key);
+        if let Some(kept) = same_question.take_if(|kept| kept.key == *key)
             && let Some(since) = since(&kept)
         {
             return Ok(Some((kept, since)));
@@ -300,7 +301,7 @@ impl WatchedFindings {
         let Some(scan_non_tracked) = scan_non_tracked else {
             return Ok(None);
         };
-        let others = self.kept.iter().rev();
+        let others = same_question.iter().chain(self.kept.iter().rev());
         let mut others = others.filter(|kept| kept.are_tracked_valid_for(key));
         let Some((kept, since)) = others.find_map(|kept| Some((kept, since(kept)?))) else {
             return Ok(None);
@@ -431,7 +432,7 @@ impl WatchedFindings {
         }
     }
 
-    /// Takes out the findings for `key`. Findings for the same question with another key are forgotten.
+    /// Takes out the findings for the question of `key`, if what they tell of tracked files is valid for `key`.
     fn take(&mut self, key: &FindingsKey) -> Option<Kept> {
         let question = key.question;
         let at = self
@@ -444,11 +445,12 @@ impl WatchedFindings {
 }
 
 impl Kept {
-    /// Whether the findings are valid for `key`, whose question may be another one.
+    /// Whether what the findings tell of tracked files is valid for `key`: these depend neither on the question nor on what is
+    /// ignored.
     fn are_tracked_valid_for(&self, key: &FindingsKey) -> bool {
-        let question = self.key.question;
         let same_question = FindingsKey {
-            question,
+            question: self.key.question,
+            rules: self.key.rules,
             ..key.clone()
         };
         let mut attributes = self.attributes.iter();
