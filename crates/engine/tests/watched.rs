@@ -24,6 +24,7 @@ use vigil_git::repository::discover;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_scan::progress::Progress;
 use vigil_testkit::chance::Chance;
+use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
 
@@ -454,8 +455,18 @@ fn another_question_or_rule_scans_no_tracked_file_again() {
     ] {
         assert_eq!(looked_at(untracked, ignored), (0, shown));
     }
-    for (rules, shown) in [("d/new\n", 1), ("", 2)] {
-        fs::write(play.0.git_dir().join("info/exclude"), rules).unwrap();
+    for (file, rules, shown) in [
+        (".git/info/exclude", "d/new\n", 1),
+        (".git/info/exclude", "", 2),
+        (".gitignore", "d/new\n", 2),
+        (".gitignore", "", 3),
+        ("d/.gitignore", "/new\n", 3),
+        ("d/.gitignore", "", 4),
+        ("new/.gitignore", "*\n", 3),
+    ] {
+        fs::write(play.0.top().join(file), rules).unwrap();
+        // Rules that are as young as the question are read again for the next one.
+        wait_for_tick();
         let looked_at = looked_at(UntrackedMode::Normal, IgnoredMode::No);
         assert_eq!(looked_at, (0, shown));
     }

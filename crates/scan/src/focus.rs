@@ -89,6 +89,19 @@ impl Focus {
         self.add(files, path, true);
     }
 
+    /// Adds what the directory at `path`, and all below it, hold besides tracked files.
+    pub(super) fn add_non_tracked_below(&mut self, files: &Tracked, path: &BStr) {
+        let (dir, _) = self.add(files, path, true);
+        let mut pending = match self.tracked_prefix(files, path).is_tracked {
+            true => vec![dir],
+            false => Vec::new(),
+        };
+        while let Some(dir) = pending.pop() {
+            self.dirs.entry(dir).or_default().wants_non_tracked = true;
+            pending.extend(files.directory(dir).subdirs().map(|sub| sub.number));
+        }
+    }
+
     /// Adds the files directly in the directory at `path`, and whatever else is in it.
     pub(super) fn add_files_of(&mut self, files: &Tracked, path: &BStr) {
         let (dir, part) = self.add(files, path, true);
@@ -111,6 +124,11 @@ impl Focus {
     /// Whether there is nothing to look at.
     pub(super) fn is_empty(&self) -> bool {
         self.dirs.is_empty()
+    }
+
+    /// The number of directories to look at, not counting those below directories that are included as a whole.
+    pub(super) fn directories(&self) -> usize {
+        self.dirs.len()
     }
 
     /// Whether the whole directory `number`, with everything below, is included.

@@ -166,12 +166,13 @@ impl KeptFindings {
     }
 
     /// Returns what to look at if the entries `paths`, which neither are nor were folders, and the folders `folders`, with
-    /// everything below, may have changed. `None` if there is nothing to look at.
+    /// everything below, may have changed, and ignore rules in the folders `ruled`. `None` if there is nothing to look at.
     pub fn focus<'p>(
         &self,
         tracked: &Tracked,
         paths: impl IntoIterator<Item = &'p BString>,
         folders: impl IntoIterator<Item = &'p BString>,
+        ruled: impl IntoIterator<Item = &'p BString>,
     ) -> Option<Focus> {
         let mut focus = Focus::default();
         for path in paths {
@@ -179,6 +180,9 @@ impl KeptFindings {
         }
         for folder in folders {
             focus.add_tree(tracked, folder.as_ref());
+        }
+        for folder in ruled {
+            focus.add_non_tracked_below(tracked, folder.as_ref());
         }
         for path in &self.new_directories {
             focus.add_files_of(tracked, path.as_ref());

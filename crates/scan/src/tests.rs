@@ -346,7 +346,7 @@ fn kept_findings_are_updated_by_scanning_what_may_have_changed() {
     let scan_again =
         |list: &RecordedFiles, known: &mut KeptFindings, tracked: &Tracked, told: &[&str]| {
             let told: Vec<BString> = paths(told);
-            if let Some(focus) = known.focus(tracked, &told, []) {
+            if let Some(focus) = known.focus(tracked, &told, [], []) {
                 let found = list.find(top, tracked, None, Some(&focus));
                 assert!(known.merge(tracked, &focus, found));
             }

@@ -151,7 +151,8 @@ impl Scan<'_> {
                 is_excluded: false,
             },
         };
-        let is_small = self.focus.is_some() || entries < ENTRIES_FOR_THREADS;
+        let looked_at = self.focus.map_or(entries, Focus::directories);
+        let is_small = looked_at < ENTRIES_FOR_THREADS;
         let workers = pool.run(first, is_small, Worker::default, |task, worker, local| {
             Timing::task(self.timing, || walk.step(&pool, task, worker, local));
         });

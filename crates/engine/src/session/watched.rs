@@ -20,9 +20,10 @@ use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
 use super::linked::Linked;
 use super::watch_basis::LastChange;
+use crate::git_ignore_files::FILE_NAME;
 
 /// Files that affect more than themselves when they change: what is ignored below, and how contents are compared.
-const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
+const GOVERNING: [&[u8]; 2] = [FILE_NAME, b".gitattributes"];
 
 /// The number of questions whose findings are kept: those of prompts, of git's status, and one or two with options.
 const QUESTIONS_MAX: usize = 4;
@@ -210,14 +211,19 @@ impl WatchedFindings {
                 // All kept findings are then in doubt.
                 self.kept.clear();
             }
-            let to_look_at = to_look_at(since.changes).filter(|_| !is_doubted);
-            if let Some((mut paths, mut folders)) = to_look_at {
+            let to_look_at = ToLookAt::after(since.changes, tracked).filter(|_| !is_doubted);
+            if let Some(ToLookAt {
+                mut paths,
+                mut folders,
+                ruled,
+            }) = to_look_at
+            {
                 if let Some(change_filter) = change_filter {
                     let shown = &kept.known.findings().untracked;
                     change_filter.leave_out(&mut paths, &mut folders, shown, &listener);
                 }
                 let changed = kept.known.take_changed_directories();
-                let focus = kept.known.focus(tracked, &paths, &folders);
+                let focus = kept.known.focus(tracked, &paths, &folders, &ruled);
                 let is_kept = match focus {
                     None => true,
                     Some(focus) => {
@@ -496,21 +502,40 @@ fn one_by_one_max(tracked: &Tracked) -> usize {
     PATHS_MIN.max(files / FILES_FOR_A_PATH)
 }
 
-/// Returns the paths to look at for `changes`, and the folders to look at with everything below; `None` if that is everything.
-fn to_look_at(changes: Changes) -> Option<(BTreeSet<BString>, BTreeSet<BString>)> {
-    let (paths, mut folders) = (changes.paths, changes.folders);
-    let mut governed = Vec::new();
-    // A folder may have taken the place of a governing file, or given it up.
-    for path in paths.iter().chain(&folders) {
-        // It governs everything below its folder.
-        let (folder, name) = path.split_at_checked(directory_len(path.as_ref()))?;
-        if GOVERNING.contains(&name) {
-            governed.push(folder.strip_suffix(b"/").unwrap_or(folder).into());
+/// What to look at because of changes.
+struct ToLookAt {
+    paths: BTreeSet<BString>,
+    /// Folders to look at with everything below.
+    folders: BTreeSet<BString>,
+    /// Directories of tracked files whose ignore rules changed: what is not tracked there and below is to be looked for.
+    ruled: BTreeSet<BString>,
+}
+
+impl ToLookAt {
+    /// Returns what to look at after `changes`, or `None` if that is everything.
+    fn after(changes: Changes, tracked: &Tracked) -> Option<Self> {
+        let (paths, mut folders) = (changes.paths, changes.folders);
+        let mut governed = Vec::new();
+        let mut ruled = BTreeSet::new();
+        // A folder may have taken the place of a governing file, or given it up.
+        for path in paths.iter().chain(&folders) {
+            // It governs everything below its folder.
+            let (folder, name) = path.split_at_checked(directory_len(path.as_ref()))?;
+            let folder = BStr::new(folder.strip_suffix(b"/").unwrap_or(folder));
+            if name == FILE_NAME && tracked.find_directory(folder).is_some() {
+                ruled.insert(folder.to_owned());
+            } else if GOVERNING.contains(&name) {
+                governed.push(folder.to_owned());
+            }
         }
+        folders.extend(governed);
+        let is_top = folders.first().is_some_and(|folder| folder.is_empty());
+        (!is_top).then_some(Self {
+            paths,
+            folders,
+            ruled,
+        })
     }
-    folders.extend(governed);
-    let is_top = folders.first().is_some_and(|folder| folder.is_empty());
-    (!is_top).then_some((paths, folders))
 }
 
 /// Returns the folders whose governing files differ between the index `before` and `now`, and count there because they are not
