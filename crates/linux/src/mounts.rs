@@ -1,5 +1,6 @@
 //! The mount points, as this process sees them.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
@@ -13,9 +14,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 const TABLE: &str = "/proc/self/mountinfo";
 
 /// The number of bytes of the table that are read at most.
-const TABLE_LEN_MAX: u64 = 4 << 20;
+pub const TABLE_LEN_MAX: u64 = 4 << 20;
 
-/// Reads the table of this process's mounts (proc_pid_mountinfo(5)), up to `TABLE_LEN_MAX` bytes.
+/// Reads the table of this process's mounts (proc_pid_mountinfo(5)), up to [`TABLE_LEN_MAX`] bytes.
 ///
 /// # Errors
 /// The file cannot be read, as when proc(5) is not mounted.
@@ -69,15 +70,50 @@ impl AsFd for Changes {
 
 /// The mount points below `folder` in `table`, without `folder` itself.
 pub fn below(folder: &Path, table: &[u8]) -> Vec<PathBuf> {
-    let points = table.split(|byte| *byte == b'\n').filter_map(|line| {
-        let point = line.split(|byte| *byte == b' ').nth(4)?;
-        Some(PathBuf::from(OsString::from_vec(unescaped(point))))
-    });
+    let points = mounts(table).map(|mount| mount.point());
     let is_below = |point: &PathBuf| point != folder && point.starts_with(folder);
     let mut below: Vec<PathBuf> = points.filter(is_below).collect();
     below.sort();
     below.dedup();
     below
+}
+
+/// The mount points of the mounts that are in only one of the tables `before` and `now`. Options of a mount do not count.
+pub fn changed_points(before: &[u8], now: &[u8]) -> Vec<PathBuf> {
+    let [before, now] = [before, now].map(|table| mounts(table).collect::<HashSet<_>>());
+    let changed = before.symmetric_difference(&now);
+    changed.map(Mount::point).collect()
+}
+
+/// One mount of a table.
+#[derive(PartialEq, Eq, Hash)]
+struct Mount<'t> {
+    /// The number of the mount, that of the mount above, the device, the root in its file system, and the mount point.
+    place: [&'t [u8]; 5],
+    /// The type of the file system and what is mounted.
+    source: [&'t [u8]; 2],
+}
+
+impl Mount<'_> {
+    fn point(&self) -> PathBuf {
+        let [.., point] = self.place;
+        PathBuf::from(OsString::from_vec(unescaped(point)))
+    }
+}
+
+/// The mounts in `table`; lines that have too few fields are skipped.
+fn mounts(table: &[u8]) -> impl Iterator<Item = Mount<'_>> {
+    table.split(|byte| *byte == b'\n').filter_map(|line| {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let mut place: [&[u8]; 5] = [b""; 5];
+        for field in &mut place {
+            *field = fields.next()?;
+        }
+        // Options and a varying number of optional fields, up to a hyphen.
+        let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
+        let source = [(); 2].map(|()| rest.next().unwrap_or_default());
+        Some(Mount { place, source })
+    })
 }
 
 /// Decodes a field of the table, in which white space and backslashes are written as three octal
@@ -117,6 +153,22 @@ mod tests {
         let expected = ["/work/\\9", "/work/a b\\", "/work/deep/er"];
         assert_eq!(found, expected.map(PathBuf::from));
         assert_eq!(below(Path::new("/work/deep/er"), table), [] as [&Path; 0]);
+    }
+
+    #[test]
+    fn mounts_that_came_or_went_are_named_by_their_points() {
+        let before = b"22 1 0:21 / / rw,noatime shared:1 - ext4 /dev/root rw\n\
+            23 22 0:22 / /work rw - tmpfs t rw\n\
+            24 22 0:23 / /same rw master:3 - tmpfs t rw\n";
+        let now = b"22 1 0:21 / / ro shared:1 master:2 - ext4 /dev/root ro,sync\n\
+            23 22 0:22 /part /work rw - tmpfs t rw\n\
+            24 22 0:23 / /same rw - tmpfs t rw\n\
+            25 22 0:24 / /new\\040one rw - overlay o rw\n";
+        let mut changed = changed_points(before, now);
+        changed.sort();
+        let expected = ["/new one", "/work", "/work"].map(PathBuf::from);
+        assert_eq!(changed, expected);
+        assert_eq!(changed_points(now, now), [] as [PathBuf; 0]);
     }
 
     #[test]

@@ -342,6 +342,13 @@ impl Forest {
         }
     }
 
+    /// Does the same for one tree.
+    pub(crate) fn doubt(&mut self, tree: TreeId) {
+        if let Some(tree) = self.trees.get_mut(&tree) {
+            tree.each_journal(Journal::add_everything);
+        }
+    }
+
     /// The number of watched folders.
     pub(crate) fn watches(&self) -> usize {
         self.by_watch.len()

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -60,15 +61,58 @@ struct Inner {
     queue: Queue,
     forest: Forest,
     /// The trees that are still referenced.
-    trees: HashMap<Top, Weak<WatchedTree>>,
+    trees: HashMap<Top, KnownTree>,
     /// Whether each device's file system reports all changes.
     devices_that_report: HashMap<u64, bool>,
     /// An eventfd(2), signalled whenever events were read.
     events_read: Arc<OwnedFd>,
     /// Some folder is not watched because the user's watches ran out.
     watches_ran_out: bool,
-    /// Changes of the mount table, of which there are no events. `None` if they cannot be followed: then everything is doubted.
-    mounts: Option<mounts::Changes>,
+    /// The mounts, of whose changes there are no events. `None` if they cannot be followed: then everything is doubted.
+    mounts: Option<Mounts>,
+}
+
+/// A watched tree, as long as somebody refers to it.
+#[derive(Debug)]
+struct KnownTree {
+    id: TreeId,
+    /// The path of its top without symbolic links, if it could be found out.
+    real_path: Option<PathBuf>,
+    tree: Weak<WatchedTree>,
+}
+
+/// The mounts that this process sees.
+#[derive(Debug)]
+struct Mounts {
+    changes: mounts::Changes,
+    /// The table as it was at the last change, or later.
+    table: Vec<u8>,
+}
+
+impl Mounts {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            // Changes after this are noticed, whether or not the table has them.
+            changes: mounts::Changes::new()?,
+            table: mounts::table()?,
+        })
+    }
+
+    /// The points where something was mounted or unmounted since the last call.
+    ///
+    /// # Errors
+    /// The table cannot be read, or is longer than what is read of it.
+    fn changed_points(&mut self) -> std::io::Result<Vec<PathBuf>> {
+        if !self.changes.have_occurred() {
+            return Ok(Vec::new());
+        }
+        let now = mounts::table()?;
+        let before = std::mem::replace(&mut self.table, now);
+        match self.table.len() as u64 {
+            mounts::TABLE_LEN_MAX.. => Err(ErrorKind::FileTooLarge.into()),
+            _ => Ok(mounts::changed_points(&before, &self.table)),
+        }
+    }
 }
 
 /// The number of watches to remove before reading the queue: a small part of `max_queued_events`.
@@ -104,24 +148,33 @@ impl Watcher {
                 trees: HashMap::new(),
                 devices_that_report: HashMap::new(),
                 watches_ran_out: false,
-                mounts: mounts::Changes::new().ok(),
+                mounts: Mounts::new().ok(),
             }),
         })
     }
 
     /// Returns the tree below `top`: the existing one if it is still referenced, else a new one in which nothing is watched yet.
     pub fn tree(self: &Arc<Self>, top: Top) -> Arc<WatchedTree> {
+        // A disk that hangs must not hang those who wait for the lock.
+        let real_path = top.path.canonicalize().ok();
         let mut inner = self.inner.lock();
-        if let Some(tree) = inner.trees.get(&top).and_then(Weak::upgrade) {
+        let known = inner.trees.get(&top);
+        if let Some(tree) = known.and_then(|known| known.tree.upgrade()) {
             return tree;
         }
+        let id = inner.forest.begin();
         let tree = Arc::new(WatchedTree {
             watcher: self.clone(),
-            id: inner.forest.begin(),
+            id,
             serial: next_serial(),
         });
-        inner.trees.retain(|_, tree| tree.strong_count() > 0);
-        inner.trees.insert(top, Arc::downgrade(&tree));
+        inner.trees.retain(|_, known| known.tree.strong_count() > 0);
+        let known = KnownTree {
+            id,
+            real_path,
+            tree: Arc::downgrade(&tree),
+        };
+        inner.trees.insert(top, known);
         tree
     }
 
@@ -131,7 +184,9 @@ impl Watcher {
         let mut inner = self.inner.lock();
         let trees = inner.trees.iter().filter(|(top, _)| top.id == id);
         // If ours becomes the last reference, dropping it takes this lock: so it is dropped after the lock is released.
-        let trees: Vec<Arc<WatchedTree>> = trees.filter_map(|(_, tree)| tree.upgrade()).collect();
+        let trees: Vec<Arc<WatchedTree>> = trees
+            .filter_map(|(_, known)| known.tree.upgrade())
+            .collect();
         for tree in &trees {
             inner.forest.report_everything(tree.id);
         }
@@ -311,15 +366,29 @@ impl Inner {
     /// Reads all queued events.
     fn read_events(&mut self) {
         self.drain_queue();
-        if self
-            .mounts
-            .as_ref()
-            .is_none_or(mounts::Changes::have_occurred)
-        {
-            self.devices_that_report.clear();
-            self.forest.doubt_everything();
+        match self.mounts.as_mut().map(Mounts::changed_points) {
+            Some(Ok(points)) if points.is_empty() => {}
+            Some(Ok(points)) => self.doubt_trees_at(&points),
+            Some(Err(_)) | None => {
+                self.devices_that_report.clear();
+                self.forest.doubt_everything();
+            }
         }
         self.unwatch_unused();
+    }
+
+    /// Doubts the trees that have other files since the mounts at `points` changed.
+    fn doubt_trees_at(&mut self, points: &[PathBuf]) {
+        self.devices_that_report.clear();
+        for (top, known) in &self.trees {
+            let is_at = |point: &PathBuf| {
+                let is_at = |top: &Path| point.starts_with(top) || top.starts_with(point);
+                is_at(&top.path) || known.real_path.as_deref().is_none_or(is_at)
+            };
+            if points.iter().any(is_at) {
+                self.forest.doubt(known.id);
+            }
+        }
     }
 
     fn drain_queue(&mut self) {

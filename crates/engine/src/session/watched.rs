@@ -473,7 +473,8 @@ pub(super) fn governing(path: &BStr) -> impl Iterator<Item = BString> {
     })
 }
 
-/// Returns the files below `top` over which another is mounted, from the top. Any mount or unmount has everything looked at.
+/// Returns the files below `top` over which another is mounted, from the top. A mount or unmount there has everything looked
+/// at.
 pub(super) fn mounted_files(top: &Path) -> Vec<BString> {
     let Ok(table) = mounts::table() else {
         return Vec::new();

@@ -217,3 +217,27 @@ fn events_are_read_while_nobody_asks() {
         }
     }
 }
+
+#[test]
+fn only_trees_where_mounts_changed_are_doubted() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    fs::create_dir(top.join("real")).unwrap();
+    std::os::unix::fs::symlink("real", top.join("link")).unwrap();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut tree = TreeReader::of(&watcher, &top.join("link"));
+    tree.watch(&top, "link");
+    tree.changes();
+    for (point, is_at) in [
+        ("other", false),
+        ("realm", false),
+        ("real/below", true),
+        ("real", true),
+        ("link", true),
+        ("", true),
+    ] {
+        let points = [top.join(point)];
+        watcher.inner.lock().doubt_trees_at(&points);
+        assert_eq!(tree.changes().everything, is_at, "{point}");
+    }
+}
