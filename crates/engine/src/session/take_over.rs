@@ -10,18 +10,26 @@ use vigil_git::repository::Repository;
 use super::Session;
 
 /// The sections of the configuration that affect nothing that is kept of the index and the working tree.
-const OTHER_SECTIONS: [&str; 13] = [
+const OTHER_SECTIONS: [&str; 21] = [
     "alias",
     "author",
     "branch",
+    "commit",
     "committer",
     "credential",
     "fetch",
+    "gc",
     "gui",
     "http",
+    "init",
+    "maintenance",
+    "merge",
     "pull",
     "push",
+    "rebase",
     "remote",
+    "safe",
+    "tag",
     "url",
     "user",
 ];
