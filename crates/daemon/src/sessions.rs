@@ -14,12 +14,13 @@ use std::time::{Duration, Instant};
 
 use bstr::{BStr, BString};
 use parking_lot::{Mutex, MutexGuard};
-use vigil_engine::hg_session::HgWorkingCopy;
+use vigil_engine::hg_session::{HgWorkingCopy, in_repository};
 use vigil_engine::session::audit::{Audit, Extent};
 use vigil_engine::session::{
     Basis, ChangeReport, FullReport, Session, UnchangedProof, WatchPositions, WatchReport,
 };
 use vigil_git::repository::Location;
+use vigil_git::state_place;
 use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, map, memory};
 use vigil_model::raw_text::{message_bytes, text_bytes};
@@ -30,6 +31,7 @@ use crate::ahead::Ahead;
 use crate::declined::Declined;
 use crate::panics;
 use crate::protocol::RepositoryDescription;
+use crate::removal;
 use crate::statistics::{Statistics, micros};
 
 /// The most slots that are kept.
@@ -167,7 +169,22 @@ impl WorkingCopy {
         }
     }
 
+    /// The place of its state in the repository.
+    fn state_folder(&self) -> Option<PathBuf> {
+        match self {
+            Self::Git(session) => Some(state_place::in_repository(session.repository())),
+            Self::Mercurial(copy) => Some(in_repository(&copy.root()?.join(".hg"))),
+        }
+    }
+
     fn save(&mut self) {
+        if self
+            .state_folder()
+            .is_some_and(|folder| removal::may_be_under_way(&folder))
+        {
+            // The next answer is saved too.
+            return;
+        }
         match self {
             Self::Git(session) => {
                 drop(session.take_dropped_states());

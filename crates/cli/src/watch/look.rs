@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use bstr::BString;
+use vigil_daemon::removal;
 use vigil_git::environment::Environment;
+use vigil_git::state_place;
 use vigil_store::NoSteps;
 
 use crate::hg;
@@ -53,8 +55,10 @@ impl<'a> LocalStatus<'a> {
         let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));
         if let Some(mut session) = session {
             drop(session.take_dropped_states());
-            // Only the next look would benefit, so a failure is not reported.
-            let _ = session.save(&NoSteps);
+            if !removal::may_be_under_way(&state_place::in_repository(session.repository())) {
+                // Only the next look would benefit, so a failure is not reported.
+                let _ = session.save(&NoSteps);
+            }
         }
         let rest = REST_MIN.max(start.elapsed().saturating_mul(REST_FACTOR));
         self.not_before = Instant::now().checked_add(rest);

@@ -2,7 +2,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bstr::BString;
 use vigil_engine::hg_session::HgWorkingCopy;
@@ -102,6 +102,41 @@ fn sessions_of_removed_repositories_are_dropped_with_their_watches() {
     assert_eq!(all(), paths(&["stays"]));
     assert_eq!(answers.watches(), watches);
     ask(&answers, &path("stays"));
+}
+
+#[test]
+fn no_folder_is_made_in_a_repository_that_somebody_may_be_removing() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    git(&top, &["init", "-q"]);
+    let answers = Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap();
+    let state_folder = top.join(".git/vigil");
+    let is_saved = || {
+        ask(&answers, &top);
+        for slot in answers.sessions().all() {
+            slot.save();
+        }
+        state_folder.exists()
+    };
+    let leave_alone = || {
+        let git_dir = std::fs::File::open(top.join(".git")).unwrap();
+        let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+        git_dir.set_modified(an_hour_ago).unwrap();
+    };
+    std::fs::write(top.join("file"), "").unwrap();
+    git(&top, &["add", "."]);
+    assert!(!is_saved());
+    leave_alone();
+    assert!(is_saved());
+    // It is there, so it is in nobody's way.
+    git(&top, &["commit", "-qm", "first"]);
+    assert!(is_saved());
+    std::fs::remove_dir_all(&state_folder).unwrap();
+    git(&top, &["rm", "-q", "file"]);
+    assert!(!is_saved());
+    leave_alone();
+    // What is in memory does not belong to what is published now, so it is opened again first.
+    assert!((0..3).any(|_| is_saved()));
 }
 
 #[test]
