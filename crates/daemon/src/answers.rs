@@ -8,7 +8,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::hg_session::{HgWorkingCopy, root_around};
+use vigil_engine::hg_session::{HgWorkingCopy, is_innermost, root_around};
 use vigil_engine::session::{FullReport, Session, SessionError, UnchangedProof, WatchPositions};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
@@ -136,7 +136,10 @@ impl Answers {
     /// Answers like [`Self::status`], for a client that is told when the answer changes.
     pub(crate) fn watched(&self, question: &StatusQuestion) -> WatchedAnswer {
         let mut dependencies = Dependencies::default();
-        let answered = self.status_on(question, |found| dependencies = found);
+        let answered = match is_of_innermost(question) {
+            true => self.status_on(question, |found| dependencies = found),
+            false => Err(declined("the innermost repository is of another system")),
+        };
         WatchedAnswer {
             answer: answered_with(answered),
             dependencies,
@@ -501,6 +504,13 @@ impl Answers {
         let question = self.open_questions.begin(directory);
         question.ok_or_else(|| declined("too many ask about the directory"))
     }
+}
+
+/// Whether `question` is about the innermost repository around its directory, of whichever system.
+fn is_of_innermost(question: &StatusQuestion) -> bool {
+    let mut variables = question.variables.iter();
+    let is_named = variables.any(|(name, _)| name == "GIT_DIR");
+    question.is_of_mercurial == (!is_named && is_innermost(&question.directory))
 }
 
 /// The key of the Mercurial working copy around `directory`, or `None` if there is none.

@@ -54,7 +54,7 @@ use crate::session::{Basis, WatchReport};
 use crate::state::{State, StateReport, ToSave};
 
 pub use state_place::{in_repository, places};
-pub use working_copy::{HgWorkingCopy, root_around};
+pub use working_copy::{HgWorkingCopy, is_innermost, root_around};
 
 /// One working copy and what is known about it.
 pub struct HgSession {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use bstr::{BString, ByteSlice};
+use vigil_engine::hg_session::is_innermost;
 use vigil_git::environment::Environment;
-use vigil_linux::stat::stat_path;
 
 /// An output format of Vigil's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,18 +44,7 @@ pub(crate) fn is_mercurial(environment: &Environment) -> bool {
 
 /// Does the same for `directory`.
 pub(super) fn is_mercurial_at(directory: &Path, environment: &Environment) -> bool {
-    if environment.get("GIT_DIR").is_some() {
-        return false;
-    }
-    for folder in directory.ancestors() {
-        if stat_path(&folder.join(".git")).is_ok() {
-            return false;
-        }
-        if stat_path(&folder.join(".hg")).is_ok_and(|stat| stat.is_dir()) {
-            return true;
-        }
-    }
-    false
+    environment.get("GIT_DIR").is_none() && is_innermost(directory)
 }
 
 /// Turns the command line of `vigil status` into one of `hg status`, and takes out the format of Vigil's own. Returns

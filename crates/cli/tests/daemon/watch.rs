@@ -278,3 +278,16 @@ fn watch_goes_with_its_directory_when_that_is_moved() {
         watching.assert_next_contains(" unstaged 1 untracked 2 ");
     }
 }
+
+#[test]
+fn watch_tells_of_a_repository_of_another_system_as_soon_as_that_is_innermost() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    let mut watching = sandbox.watch("work/dir", &[]);
+    watching.assert_next_contains(CLEAN);
+    sandbox.write("made/requires", "revlogv1\nstore\n");
+    std::fs::rename(sandbox.path("made"), sandbox.path("work/dir/.hg")).unwrap();
+    watching.assert_next_contains("default bookmark - ");
+    sandbox.git_in("work/dir", &["init", "-q"]);
+    watching.assert_next_contains(" ahead - behind - staged 0 unstaged 0 untracked 2 ");
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bstr::BStr;
 use vigil_hg::abort::Abort;
 use vigil_hg::repository::{self, Repository};
+use vigil_linux::stat::stat_path;
 use vigil_store::{Steps, Store};
 use vigil_watch::Watcher;
 
@@ -17,6 +18,20 @@ use crate::session::{Basis, WatchReport};
 /// Finds the top of the innermost Mercurial working copy around `directory`.
 pub fn root_around(directory: &Path) -> Option<PathBuf> {
     repository::find(directory)
+}
+
+/// Whether the innermost repository around `directory` is Mercurial's. git wins if both are in the same folder.
+pub fn is_innermost(directory: &Path) -> bool {
+    let has = |folder: &Path, name| stat_path(&folder.join(name));
+    for folder in directory.ancestors() {
+        if has(folder, ".git").is_ok() {
+            return false;
+        }
+        if has(folder, ".hg").is_ok_and(|stat| stat.is_dir()) {
+            return true;
+        }
+    }
+    false
 }
 
 /// One working copy, with its session if anything was asked yet.
