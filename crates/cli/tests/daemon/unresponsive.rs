@@ -47,6 +47,22 @@ fn a_halted_daemon_costs_no_answer() {
 }
 
 #[test]
+fn no_audit_waits_for_a_halted_daemon() {
+    let sandbox = Sandbox::with_repository();
+    let serving = sandbox.serve();
+    serving.signal(Signal::STOP);
+    serving.wait_until_halted();
+    let output = sandbox.vigil("work", &["daemon", "audit"]);
+    serving.signal(Signal::CONT);
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = format!(
+        "error: the daemon (pid {}) does not answer\n",
+        serving.pid()
+    );
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), complaint);
+}
+
+#[test]
 fn a_daemon_that_is_killed_while_it_is_asked_costs_no_answer() {
     let sandbox = Sandbox::with_repository();
     let mut serving = sandbox.serve();
