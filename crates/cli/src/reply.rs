@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use bstr::ByteSlice as _;
+use vigil_model::escape::append_escaped;
 use vigil_model::raw_text::{message_bytes, text_bytes};
 pub(crate) use vigil_rules::messages::bytes;
 
@@ -40,9 +42,10 @@ impl Reply {
         }
     }
 
-    /// Makes `error: <text>`, code 1. Some bytes of the text may be [shown by characters](vigil_model::raw_text).
+    /// Makes `error: <text>`, code 1, in which nothing controls a terminal. Some bytes of the text may be [shown by
+    /// characters](vigil_model::raw_text).
     pub(crate) fn error(text: &str) -> Self {
-        Self::complained(text_bytes(&format!("error: {text}\n")), 1)
+        Self::complained(escaped_line(&text_bytes(&format!("error: {text}"))), 1)
     }
 
     /// Makes `fatal: <text>`, code 128.
@@ -95,6 +98,19 @@ pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
     }
     line.push(b'\n');
     line
+}
+
+/// Returns `text` as a line for people, in which nothing controls their terminal.
+pub(crate) fn escaped_line(text: &[u8]) -> Vec<u8> {
+    let mut line = Vec::new();
+    append_escaped(&mut line, text);
+    line.push(b'\n');
+    line
+}
+
+/// Returns the lines of `text` as [`escaped_line`] does.
+pub(crate) fn escaped_lines(text: &[u8]) -> Vec<u8> {
+    text.lines().flat_map(escaped_line).collect()
 }
 
 /// The labels of lines in which git shows control characters as question marks.

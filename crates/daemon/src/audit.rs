@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use bstr::{BString, ByteSlice};
 use parking_lot::Mutex;
 use vigil_engine::session::audit::{Audit, Difference, Extent, Observed, PathFinding};
+use vigil_model::escape::append_escaped;
 use vigil_model::quote::{QuoteRule, append_quoted};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
@@ -204,7 +205,9 @@ fn shown(text: &BString) -> Vec<u8> {
         high_bytes: false,
         spaces: false,
     };
+    let mut quoted = Vec::new();
+    append_quoted(&mut quoted, text.as_bstr(), rule);
     let mut out = Vec::new();
-    append_quoted(&mut out, text.as_bstr(), rule);
+    append_escaped(&mut out, &quoted);
     out
 }

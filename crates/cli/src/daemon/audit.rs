@@ -7,7 +7,7 @@ use vigil_daemon::protocol::{Request, Response};
 use vigil_git::environment::Environment;
 
 use super::control;
-use crate::reply::Reply;
+use crate::reply::{Reply, escaped_lines};
 
 /// The time limit for checking all that is cached.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -26,7 +26,7 @@ pub(super) fn run(environment: &Environment) -> Reply {
                 stderr,
                 code,
             } => Reply {
-                stdout,
+                stdout: escaped_lines(&stdout),
                 stderr,
                 code,
             },

@@ -17,7 +17,7 @@ use super::config::{self, Scope};
 use super::gits::{self, Git};
 use super::state::{self, Changed};
 use super::{HOOK, socket};
-use crate::reply::{Reply, bytes};
+use crate::reply::{Reply, bytes, escaped_line};
 
 /// How git asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,18 +109,14 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
     let mut said = Vec::new();
     for git in &gits {
         let (major, minor) = git.version;
-        said.extend(bytes![
-            "git ",
-            format!("{major}.{minor}"),
-            " at ",
-            git.path.as_os_str().as_bytes(),
-            "\n"
-        ]);
+        let path = git.path.as_os_str().as_bytes();
+        let line = bytes![format!("git {major}.{minor} at "), path];
+        said.extend(escaped_line(&line));
     }
     for (key, now) in &settings {
         let values = std::slice::from_ref(now);
         config::set(target.scope, key, values).map_err(|said| of_git(&said))?;
-        said.extend(bytes!["set ", *key, " = ", now.as_bstr(), "\n"]);
+        said.extend(escaped_line(&bytes!["set ", *key, " = ", now]));
     }
     if (mechanism, target.scope) == (Mechanism::Socket, Scope::Local) {
         let started = socket::start(environment);
@@ -180,13 +176,14 @@ fn restore(target: &ConfigTarget) -> Result<Vec<u8>, Reply> {
         let key = one.key.to_str().unwrap_or_default();
         let now = config::values(target.scope, key).map_err(|said| of_git(&said))?;
         if now != std::slice::from_ref(&one.now) {
-            said.extend(bytes!["left ", key, ", which has changed since\n"]);
+            let line = bytes!["left ", key, ", which has changed since"];
+            said.extend(escaped_line(&line));
             continue;
         }
         config::set(target.scope, key, &one.before).map_err(|said| of_git(&said))?;
         match one.before.last() {
-            Some(before) => said.extend(bytes!["set ", key, " = ", before.as_bstr(), "\n"]),
-            None => said.extend(bytes!["unset ", key, "\n"]),
+            Some(before) => said.extend(escaped_line(&bytes!["set ", key, " = ", before])),
+            None => said.extend(escaped_line(&bytes!["unset ", key])),
         }
     }
     state::remove(&target.folder).map_err(kept)?;

@@ -18,7 +18,7 @@ use crate::command::{Command, Subcommand};
 use crate::options::{
     Entry, Given, OwnOptions, Table, Value, parse, refuse_others, usage, with_usage,
 };
-use crate::reply::{Reply, bytes};
+use crate::reply::{Reply, bytes, escaped_line};
 use crate::say::say;
 
 const SYNOPSIS: &str = "\
@@ -199,10 +199,10 @@ fn status(environment: &Environment) -> Reply {
     }
     let value = config.string("core.fsmonitor").unwrap_or_default();
     if is_our_hook(value.as_bstr()) {
-        return Reply::printed(bytes!["git asks by the hook ", value, "\n"], 0);
+        return Reply::printed(escaped_line(&bytes!["git asks by the hook ", value]), 0);
     }
     let line = match wanted {
-        Err(_) => bytes!["git asks another hook: ", value, "\n"],
+        Err(_) => escaped_line(&bytes!["git asks another hook: ", value]),
         Ok(_) => bytes!["git does not ask: core.fsmonitor is not true\n"],
     };
     let mut reply = socket::status(environment);

@@ -9,7 +9,7 @@ use vigil_git::environment::Environment;
 use vigil_model::raw_text::raw;
 
 use crate::daemon;
-use crate::reply::Reply;
+use crate::reply::{Reply, escaped_lines};
 
 /// How long the daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -56,7 +56,7 @@ fn ask(environment: &Environment, action: GitSocketAction) -> Result<Response, U
 
 fn reply(said: Result<Response, Unanswered>) -> Reply {
     match said {
-        Ok(Response::Answer { stdout, code, .. }) => Reply::printed(stdout, code),
+        Ok(Response::Answer { stdout, code, .. }) => Reply::printed(escaped_lines(&stdout), code),
         Ok(Response::Yourself(reason)) => Reply::error(&raw(&reason).to_string()),
         Ok(_) => Reply::error("the daemon gave an unexpected response"),
         Err(error) => Reply::error(&error.to_string()),

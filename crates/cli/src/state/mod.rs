@@ -19,7 +19,7 @@ use crate::inside;
 use crate::options::{
     Argument, Entry, OwnOptions, Table, Value, parse, refuse_others, usage, with_usage,
 };
-use crate::reply::{Reply, bytes, labelled};
+use crate::reply::{Reply, bytes, escaped_line, labelled};
 use vigil_stamp::paths::bytes_of;
 
 /// The options of `vigil state show`.
@@ -146,12 +146,14 @@ fn drop_all(stores: &[Store]) -> Reply {
         let folder = bytes_of(store.folder());
         match store.remove_state() {
             Ok(RemoveOutcome::Absent) => {}
-            Ok(RemoveOutcome::Removed) => reply.stdout.extend(bytes!["removed ", folder, "\n"]),
+            Ok(RemoveOutcome::Removed) => {
+                let line = escaped_line(&bytes!["removed ", folder]);
+                reply.stdout.extend(line);
+            }
             Ok(RemoveOutcome::Emptied) => {
-                let rest = "; the folder stays, because it holds something else\n";
-                reply
-                    .stdout
-                    .extend(bytes!["removed the state in ", folder, rest]);
+                let rest = "; the folder stays, because it holds something else";
+                let line = escaped_line(&bytes!["removed the state in ", folder, rest]);
+                reply.stdout.extend(line);
             }
             Ok(RemoveOutcome::Busy) => {
                 let text = bytes![folder, " is being written; nothing was removed"];

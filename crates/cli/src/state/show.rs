@@ -9,6 +9,7 @@ use vigil_engine::state::{
 };
 use vigil_git::environment::Environment;
 use vigil_git::state_place::NoStateReason;
+use vigil_model::raw_text::message_bytes;
 use vigil_stamp::trust::FileSystemTrust;
 use vigil_store::NoState;
 
@@ -18,7 +19,7 @@ use super::words::{dead_percent, ignored_name, table_name, untracked_name};
 use crate::hg;
 use crate::inside;
 use crate::output::Presentation;
-use crate::reply::{Reply, bytes};
+use crate::reply::{Reply, bytes, escaped_line};
 use crate::time::utc;
 use vigil_stamp::paths::bytes_of;
 
@@ -74,7 +75,7 @@ fn text(
     for place in &report.places {
         match &place.obstacle {
             Some(NoState::Absent { .. }) if report.published.is_some() => {}
-            Some(obstacle) => out.extend(bytes![obstacle.to_string(), "\n"]),
+            Some(obstacle) => out.extend(escaped_line(&message_bytes(obstacle))),
             None => {}
         }
     }
@@ -82,13 +83,16 @@ fn text(
         append_published(&mut out, published);
     }
     for directory in directories {
-        append_directory(&mut out, directory, presentation);
+        out.extend(escaped_line(&described(directory, presentation)));
     }
     out
 }
 
 fn append(out: &mut Vec<u8>, label: &str, value: impl AsRef<[u8]>) {
-    out.extend(bytes![format!("{label:LABEL_WIDTH$}"), value, "\n"]);
+    out.extend(escaped_line(&bytes![
+        format!("{label:LABEL_WIDTH$}"),
+        value
+    ]));
 }
 
 fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
@@ -174,8 +178,9 @@ fn trust(trust: FileSystemTrust) -> &'static str {
     }
 }
 
-fn append_directory(out: &mut Vec<u8>, directory: &DirectoryReport, presentation: &Presentation) {
-    append_directory_path(out, directory, presentation);
+fn described(directory: &DirectoryReport, presentation: &Presentation) -> Vec<u8> {
+    let mut out = Vec::new();
+    append_directory_path(&mut out, directory, presentation);
     out.extend(bytes![
         ": ",
         count(directory.files, "tracked file", "tracked files")
@@ -184,14 +189,14 @@ fn append_directory(out: &mut Vec<u8>, directory: &DirectoryReport, presentation
         out.extend_from_slice(b"; not listed");
     }
     for listing in &directory.listings {
-        append_listing(out, listing);
+        append_listing(&mut out, listing);
     }
     if directory.compared > 0 {
         let compared = count(directory.compared, "content", "contents");
         let same = directory.compared_unchanged;
         out.extend(bytes![format!("; {compared} compared, {same} as recorded")]);
     }
-    out.push(b'\n');
+    out
 }
 
 fn append_directory_path(

@@ -10,7 +10,7 @@ use super::unkept::why_unkept;
 use super::words::{ignored_name, untracked_name};
 use crate::inside;
 use crate::output::Presentation;
-use crate::reply::{Reply, bytes};
+use crate::reply::{Reply, bytes, escaped_line};
 
 /// The reply that ends the command.
 struct Ended(Reply);
@@ -39,7 +39,7 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
     }
     let mut out = Vec::new();
     for problem in &found.problems {
-        append(&mut out, problem, &presentation);
+        out.extend(escaped_line(&described(problem, &presentation)));
     }
     let entries = match found.entries {
         Some(entries) => format!("{entries} entries of the index"),
@@ -55,7 +55,8 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
     Ok(Reply::printed(out, code).after(&messages))
 }
 
-fn append(out: &mut Vec<u8>, problem: &Problem, presentation: &Presentation) {
+fn described(problem: &Problem, presentation: &Presentation) -> Vec<u8> {
+    let mut out = Vec::new();
     match problem {
         Problem::Damaged(text) => out.extend_from_slice(text.as_bytes()),
         Problem::Entry {
@@ -64,7 +65,7 @@ fn append(out: &mut Vec<u8>, problem: &Problem, presentation: &Presentation) {
             is_in_index,
             is_in_tree,
         } => {
-            presentation.append_path(out, path.as_ref(), false);
+            presentation.append_path(&mut out, path.as_ref(), false);
             let how = match (is_in_index, is_in_tree) {
                 (true, false) => "the index has it, the state does not",
                 (false, true) => "the state has it, the index does not",
@@ -82,7 +83,7 @@ fn append(out: &mut Vec<u8>, problem: &Problem, presentation: &Presentation) {
             with,
             without,
         } => {
-            presentation.append_path(out, path.as_ref(), false);
+            presentation.append_path(&mut out, path.as_ref(), false);
             let untracked = untracked_name(question.untracked);
             let ignored = ignored_name(question.ignored);
             let question = format!("--untracked-files={untracked} --ignored={ignored}");
@@ -98,7 +99,7 @@ fn append(out: &mut Vec<u8>, problem: &Problem, presentation: &Presentation) {
             ]);
         }
     }
-    out.push(b'\n');
+    out
 }
 
 /// The two letters of git's short format.

@@ -7,7 +7,7 @@ use vigil_git::state_place::NoStateReason;
 use super::unkept::why_unkept;
 use crate::hg;
 use crate::output::Presentation;
-use crate::reply::{Reply, bytes};
+use crate::reply::{Reply, bytes, escaped_line};
 
 /// Runs the command.
 ///
@@ -22,7 +22,7 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
     }
     let mut out = Vec::new();
     for problem in &found.problems {
-        append(&mut out, problem);
+        out.extend(escaped_line(&described(problem)));
     }
     let files = match found.files {
         Some(files) => format!("{files} files of the dirstate"),
@@ -38,7 +38,8 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
     Ok(Reply::printed(out, code))
 }
 
-fn append(out: &mut Vec<u8>, problem: &HgProblem) {
+fn described(problem: &HgProblem) -> Vec<u8> {
+    let mut out = Vec::new();
     let presentation = Presentation::default();
     match problem {
         HgProblem::Damaged(text) => out.extend_from_slice(text.as_bytes()),
@@ -47,7 +48,7 @@ fn append(out: &mut Vec<u8>, problem: &HgProblem) {
             is_in_dirstate,
             is_in_tree,
         } => {
-            presentation.append_path(out, path.as_ref(), false);
+            presentation.append_path(&mut out, path.as_ref(), false);
             let how = match (is_in_dirstate, is_in_tree) {
                 (true, false) => "the dirstate has it, the state does not",
                 (false, true) => "the state has it, the dirstate does not",
@@ -61,7 +62,7 @@ fn append(out: &mut Vec<u8>, problem: &HgProblem) {
             with,
             without,
         } => {
-            presentation.append_path(out, path.as_ref(), false);
+            presentation.append_path(&mut out, path.as_ref(), false);
             let question = match ignored {
                 true => "-A",
                 false => "-mardcu",
@@ -74,5 +75,5 @@ fn append(out: &mut Vec<u8>, problem: &HgProblem) {
             out.extend_from_slice(said.as_bytes());
         }
     }
-    out.push(b'\n');
+    out
 }

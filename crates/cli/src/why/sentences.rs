@@ -20,7 +20,7 @@ use vigil_rules::attributes::Value;
 use super::known;
 use crate::inside;
 use crate::output::Presentation;
-use crate::reply::bytes;
+use crate::reply::{bytes, escaped_line};
 use crate::time::utc;
 
 /// Writes one to three lines for each path. `known` says, in the same order, how the daemon knows about them. It may be empty.
@@ -37,7 +37,7 @@ pub(super) fn write(all: &[Why], known: &[KnownBy], session: &Session) -> Vec<u8
         let shown = |path: &BString| writer.path(path);
         let known = known.map(|known| known::sentence(&why.path, known, now, shown));
         for sentence in writer.sentences(why).into_iter().chain(known) {
-            out.extend(bytes![path, ": ", sentence, "\n"]);
+            out.extend(escaped_line(&bytes![path, ": ", sentence]));
         }
     }
     out

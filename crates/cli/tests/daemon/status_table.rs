@@ -76,3 +76,22 @@ fn changes_are_scanned_before_anybody_asks() {
     let status = sandbox.vigil("work", &["status", "--porcelain"]);
     assert!(status.stdout.ends_with(b"?? new\n"));
 }
+
+#[test]
+fn no_name_controls_the_terminal() {
+    let sandbox = Sandbox::new();
+    let name = "a\x1b[2J\u{9b}1m\u{202e}b";
+    sandbox.make_repository(name, &[]);
+    let _serving = sandbox.serve();
+    sandbox.vigil(name, &["status"]);
+    for what in ["status", "audit"] {
+        let (_, text) = sandbox.vigil_daemon(&[what]);
+        let is_fit = |c: char| c == '\n' || !c.is_control() && c != '\u{202e}';
+        assert!(text.chars().all(is_fit), "{text:?}");
+        assert!(text.contains("\\342\\200\\256"), "{text:?}");
+    }
+    let served = sandbox.vigil(name, &["fsmonitor", "start"]);
+    let text = String::from_utf8(served.stdout).unwrap();
+    assert!(text.contains("\\342\\200\\256"), "{text:?}");
+    assert!(!text.contains('\u{202e}'), "{text:?}");
+}

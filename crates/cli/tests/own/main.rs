@@ -8,6 +8,7 @@
 
 mod doctor;
 mod documents;
+mod names;
 mod sandbox;
 mod state;
 mod why;

@@ -2,6 +2,7 @@
 
 use bstr::{BString, ByteSlice};
 use vigil_daemon::protocol::Description;
+use vigil_model::escape::append_escaped;
 use vigil_model::quote::{QuoteRule, append_quoted};
 
 use super::{files, version};
@@ -112,14 +113,16 @@ fn differences(count: u64) -> Option<BString> {
     (count > 0).then(|| text.into())
 }
 
-/// Makes `text` safe for a terminal: control characters are quoted as git quotes them in paths.
+/// Makes `text` safe for a terminal: control characters are quoted as git quotes them in paths, and the others escaped.
 fn shown(text: &BString) -> BString {
     let rule = QuoteRule {
         high_bytes: false,
         spaces: false,
     };
+    let mut quoted = Vec::new();
+    append_quoted(&mut quoted, text.as_bstr(), rule);
     let mut out = Vec::new();
-    append_quoted(&mut out, text.as_bstr(), rule);
+    append_escaped(&mut out, &quoted);
     out.into()
 }
 

@@ -17,7 +17,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_stamp::paths::bytes_of;
 
 use super::super::known;
-use crate::reply::bytes;
+use crate::reply::{bytes, escaped_line};
 use crate::time::utc;
 
 /// Writes one or two lines for each path, relative to the working directory `cwd`. `known` says, in the order of the paths, how
@@ -37,7 +37,7 @@ pub(super) fn write(all: &[HgWhy], known: &[KnownBy], root: &BStr, cwd: &Path) -
         let known = known.get(at);
         let known = known.map(|known| known::sentence(&why.path, known, now, shown));
         for sentence in std::iter::once(writer.sentence(why)).chain(known) {
-            out.extend(bytes![path, ": ", sentence, "\n"]);
+            out.extend(escaped_line(&bytes![path, ": ", sentence]));
         }
     }
     out
