@@ -24,6 +24,9 @@ pub struct LogRecord {
 /// How many bytes at the end of a log are read first.
 const PART_LEN: u64 = 1 << 14;
 
+/// How many bytes of a line are kept. No record is longer; a file of holes has lines of any length.
+const LINE_LEN_MAX: usize = 1 << 20;
+
 /// Calls `found` with each well-formed record in the log `path` and its message, which has no line feed, newest first, until
 /// it returns false. git silently skips other lines. What is no regular file has no records.
 pub(crate) fn newest_first(
@@ -52,7 +55,8 @@ pub(crate) fn records_newest_first(
     })
 }
 
-/// Calls `found` with each line, which includes its line feed, the last one first, until it returns false.
+/// Calls `found` with each line, which includes its line feed, the last one first, until it returns false. What a line has
+/// after [`LINE_LEN_MAX`] bytes, except for its line feed, is left out.
 fn lines_last_first(
     len: u64,
     read_at: impl Fn(&mut [u8], u64) -> io::Result<()>,
@@ -83,8 +87,12 @@ fn lines_last_first(
             }
             lines = earlier;
         }
+        let is_ended = lines.last() == Some(&b'\n');
         let unfinished = lines.len();
-        bytes.truncate(unfinished);
+        bytes.truncate(unfinished.min(LINE_LEN_MAX));
+        if unfinished > LINE_LEN_MAX && is_ended {
+            bytes.push(b'\n');
+        }
         rest = bytes;
     }
     if !rest.is_empty() {
@@ -190,6 +198,32 @@ mod tests {
             let expected: Vec<_> = text.split_inclusive('\n').map(str::as_bytes).collect();
             assert_eq!(lines, expected);
         }
+    }
+
+    #[test]
+    fn lines_of_any_length_cost_bounded_memory() {
+        let id = "1".repeat(40);
+        let record = format!("{id} {id} A U <a@b> 1700000000 +0000\tWIP\n");
+        let long = "x".repeat(8 * LINE_LEN_MAX);
+        let holes = "\0".repeat(16 * LINE_LEN_MAX);
+        let text = [&record, &holes, "\n", &record.replace("WIP", &long)].concat();
+        let longest_part = std::cell::Cell::new(0);
+        let read_at = |part: &mut [u8], at| {
+            longest_part.set(longest_part.get().max(part.len()));
+            let at = usize::try_from(at).unwrap();
+            part.copy_from_slice(&text.as_bytes()[at..at + part.len()]);
+            Ok(())
+        };
+        let mut messages = Vec::new();
+        let reading = records_newest_first(text.len() as u64, read_at, Kind::Sha1, |_, message| {
+            messages.push(message.to_owned());
+            true
+        });
+        reading.unwrap();
+        assert_eq!(messages.len(), 2);
+        assert!(long.as_bytes().starts_with(&messages[0]));
+        assert_eq!(messages[1], "WIP");
+        assert!(longest_part.get() <= 2 * LINE_LEN_MAX);
     }
 
     #[test]
