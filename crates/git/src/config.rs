@@ -212,8 +212,20 @@ pub struct Config {
 }
 
 impl Config {
-    /// Parses `text` without following includes: for files in the same format, such as `.gitmodules`. `name` is for
-    /// errors: `file <path>` or `blob <id>`.
+    /// Parses what was read of a file in the same format, such as `.gitmodules`: no more than [`FILE_LEN_MAX`] bytes. Includes
+    /// are not followed. `None` if the file may be longer than that. `name` is for errors: `file <path>`.
+    ///
+    /// # Errors
+    /// A line is invalid.
+    pub fn from_beginning(text: &[u8], name: &str) -> Result<Option<Self>, Error> {
+        let Ok(text) = parse::parse_beginning(text) else {
+            return Ok(None);
+        };
+        let (config, error) = Self::of_text(text, name);
+        error.map_or(Ok(Some(config)), Err)
+    }
+
+    /// Parses `text` without following includes. `name` is for errors: `file <path>` or `blob <id>`.
     ///
     /// # Errors
     /// A line is invalid.
@@ -224,7 +236,10 @@ impl Config {
 
     /// Parses `text` up to the first invalid line, and returns the error for that line as well.
     pub fn up_to_error(text: &[u8], name: &str) -> (Self, Option<Error>) {
-        let text = parse::parse(text);
+        Self::of_text(parse::parse(text), name)
+    }
+
+    fn of_text(text: parse::Text, name: &str) -> (Self, Option<Error>) {
         let mut config = Self {
             files: vec![name.into()],
             ..Self::default()

@@ -83,11 +83,10 @@ fn parse(
         None => None,
         Some(Source::File(text, path)) => {
             let name = format!("file {}", raw_path(&path));
-            let modules = Config::from_bytes(&text, &name)?;
-            if text.len() as u64 == config::FILE_LEN_MAX {
+            let Some(modules) = Config::from_beginning(&text, &name)? else {
                 warn_of_unread(&path, Errno::FBIG.into(), messages);
                 return Ok(None);
-            }
+            };
             modules.entries().try_for_each(|entry| check(&entry))?;
             Some(modules)
         }

@@ -140,10 +140,7 @@ impl<'a> Reader<'a> {
             return Ok(Rc::clone(text));
         }
         let prefix = self.remember(&path, Source::read_prefix)?;
-        let text = Rc::new(parse::parse(&prefix.bytes));
-        if prefix.is_truncated && text.bad_line.is_none() {
-            return Err(Errno::FBIG);
-        }
+        let text = Rc::new(parse::parse_beginning(&prefix.bytes)?);
         self.texts.insert(key.to_owned(), Rc::clone(&text));
         Ok(text)
     }

@@ -6,7 +6,10 @@
 
 use bstr::{BString, ByteSlice};
 
+use vigil_linux::Errno;
 use vigil_model::white_space::is_space;
+
+use super::source::FILE_LEN_MAX;
 
 /// One `name = value` line.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +44,16 @@ struct Reader<'a> {
     at: usize,
     line: usize,
     at_end: bool,
+}
+
+/// Parses what was read of a file, which is no more than [`FILE_LEN_MAX`] bytes. A file that may have more, and of which that
+/// much is valid, is too long (`EFBIG`): its rest could say anything.
+pub(crate) fn parse_beginning(bytes: &[u8]) -> Result<Text, Errno> {
+    let text = parse(bytes);
+    match text.bad_line {
+        None if bytes.len() as u64 >= FILE_LEN_MAX => Err(Errno::FBIG),
+        _ => Ok(text),
+    }
 }
 
 pub(crate) fn parse(bytes: &[u8]) -> Text {
