@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{CWD, Mode, OFlags};
+use vigil_git::objects::LimitedBlob;
 use vigil_linux::stat::{Stat, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::ObjectId;
@@ -24,7 +25,7 @@ use vigil_stamp::file::read_to_end;
 pub(crate) const FILE_NAME: &[u8] = b".gitignore";
 
 /// The length, in bytes, from which git disregards an ignore file.
-const IGNORE_FILE_LEN_MAX: usize = 100 << 20;
+pub(crate) const FILE_LEN_MAX: u64 = 100 << 20;
 
 /// The ignore rules in force in a directory. If only their digest is known, they are read when first used.
 #[derive(Debug, Default)]
@@ -144,7 +145,7 @@ pub(crate) fn rules_in(
     directory: &ListedDirectory<'_>,
     above: &Arc<dyn IgnoreScope>,
     looks_at_present_skipped_files: bool,
-    recorded: &dyn Fn(&ObjectId) -> Option<Vec<u8>>,
+    recorded: &dyn Fn(&ObjectId) -> Option<LimitedBlob>,
     warnings: &mut Vec<BString>,
 ) -> (Arc<dyn IgnoreScope>, RulesFile) {
     let with_file = |contents: &[u8]| of_scan(above).with_file(directory.path, contents);
@@ -155,17 +156,18 @@ pub(crate) fn rules_in(
         let file = tracked.file(tracked.position(FILE_NAME))?;
         let is_left_out = file.name() == FILE_NAME && file.is_left_out();
         let contents = is_left_out.then(|| recorded(&file.id()))??;
-        let is_usable = contents.len() < IGNORE_FILE_LEN_MAX;
-        if !is_usable && (directory.asks_for_rules)() {
+        if matches!(contents, LimitedBlob::TooLong) && (directory.asks_for_rules)() {
             warnings.push(too_large());
         }
-        is_usable.then_some(contents)
+        Some(contents)
     };
     if directory.listing.find(FILE_NAME).is_none() {
         return match left_out(warnings) {
             None => (above.clone(), RulesFile::Absent),
-            // No stamp shows when these change.
-            Some(contents) => (with_file(&contents), RulesFile::Unproven),
+            // The warning must be repeated for each question,
+            Some(LimitedBlob::TooLong) => (above.clone(), RulesFile::Unproven),
+            // and no stamp shows when these change.
+            Some(LimitedBlob::Contents(contents)) => (with_file(&contents), RulesFile::Unproven),
         };
     }
     match read_ignore_file(directory.dir) {
@@ -197,8 +199,8 @@ pub(crate) fn rules_in(
             }
             let holds = recorded_rules_hold(error, looks_at_present_skipped_files);
             let rules = match holds.then(|| left_out(warnings)).flatten() {
-                Some(contents) => with_file(&contents),
-                None => above.clone(),
+                Some(LimitedBlob::Contents(contents)) => with_file(&contents),
+                Some(LimitedBlob::TooLong) | None => above.clone(),
             };
             (rules, RulesFile::Unproven)
         }
@@ -241,7 +243,7 @@ pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Option<Vec<u8>>, 
 
 /// Reads a file of ignore rules, up to the size in `stat`: a device has none. `None` if it is too large.
 pub(crate) fn read_patterns(file: File, stat: &Stat) -> Result<Option<Vec<u8>>, Errno> {
-    if stat.size >= IGNORE_FILE_LEN_MAX as u64 {
+    if stat.size >= FILE_LEN_MAX {
         return Ok(None);
     }
     if stat.size == 0 {

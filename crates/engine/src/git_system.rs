@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::convert::Converter;
-use vigil_git::objects::Objects;
+use vigil_git::objects::{LimitedBlob, Objects};
 use vigil_git::promisor;
 use vigil_git::repository::Repository;
 use vigil_linux::dir::EntryKind;
@@ -30,6 +30,9 @@ use vigil_scan::{
 
 use crate::checked_out::checked_out;
 use crate::git_ignore_files::{self, Rules};
+
+/// The length, in bytes, that no target of a symbolic link has (`PATH_MAX`, path_resolution(7)).
+const LINK_LEN_MAX: u64 = 4096;
 
 /// One git repository and its working tree, for one question.
 pub(crate) struct GitSystem<'a> {
@@ -134,8 +137,9 @@ impl System for GitSystem<'_> {
     }
 
     fn is_unchanged_link(&self, _: &BStr, target: &[u8], recorded: &ObjectId) -> bool {
-        match self.objects.blob(recorded) {
-            Some(contents) => contents == target,
+        match self.objects.blob_shorter_than(recorded, LINK_LEN_MAX) {
+            Some(LimitedBlob::Contents(contents)) => contents == target,
+            Some(LimitedBlob::TooLong) => false,
             // git would fetch it from a promisor remote. If it is lost, git calls the link changed.
             None => {
                 !promisor::Remotes::of(&self.repository.config).is_empty()
@@ -167,7 +171,10 @@ impl System for GitSystem<'_> {
             directory,
             above,
             self.looks_at_present_skipped_files,
-            &|id| self.objects.blob(id),
+            &|id| {
+                self.objects
+                    .blob_shorter_than(id, git_ignore_files::FILE_LEN_MAX)
+            },
             warnings,
         )
     }

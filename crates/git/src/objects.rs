@@ -52,6 +52,15 @@ pub struct Linked {
     pub time_s: i64,
 }
 
+/// What [`Objects::blob_shorter_than`] finds.
+#[derive(Debug)]
+pub enum LimitedBlob {
+    /// The contents of a blob that is short enough.
+    Contents(Vec<u8>),
+    /// The blob is longer.
+    TooLong,
+}
+
 /// The objects of one repository.
 ///
 /// Each thread may have its own: a clone is cheap, and shares the open files. New packs are looked for when an object is
@@ -382,6 +391,17 @@ impl Objects {
         let mut contents = Vec::new();
         let kind = self.read(id, &mut contents).ok()??;
         (kind == Kind::Blob).then_some(contents)
+    }
+
+    /// As [`Self::blob`], for a blob of which nothing counts unless it is shorter than `len` bytes: a longer one is not read.
+    pub fn blob_shorter_than(&self, id: &oid, len: u64) -> Option<LimitedBlob> {
+        match self.size(id) {
+            Ok(Some(size)) if size >= len => {
+                let is_blob = self.kind(id).ok()?? == Kind::Blob;
+                is_blob.then_some(LimitedBlob::TooLong)
+            }
+            _ => self.blob(id).map(LimitedBlob::Contents),
+        }
     }
 
     /// Fails if `id` has a replacement that does not exist: git exits when it reads such an object.

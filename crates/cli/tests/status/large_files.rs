@@ -340,12 +340,41 @@ fn ignore_files_may_be_too_large() {
         std::fs::remove_file(&path).unwrap();
         ask();
     }
+    for (name, len) in [("left-out", PATTERNS_MAX - 1), ("too-large", PATTERNS_MAX)] {
+        sandbox.write(name, "*w\n");
+        extend_with_hole(&sandbox, name, len);
+        let id = sandbox.git(["hash-object", "-w", name]);
+        std::fs::remove_file(sandbox.top().join(name)).unwrap();
+        let entry = format!("100644,{},dir/.gitignore", id.trim());
+        sandbox.git(["update-index", "--add", "--cacheinfo", &entry]);
+        sandbox.git(["update-index", "--skip-worktree", "dir/.gitignore"]);
+        ask();
+    }
     let unborn = Sandbox::empty();
     unborn.write("new/file", "");
     unborn.write(".git/info/exclude", "");
     extend_with_hole(&unborn, ".git/info/exclude", PATTERNS_MAX);
     assert_same_with_little_memory(&unborn, &["status", "-s", "-uno"]);
     assert_same_with_little_memory(&unborn, &["status", "-s"]);
+}
+
+#[test]
+fn recorded_files_of_which_nothing_counts_are_not_read() {
+    let sandbox = Sandbox::with_history();
+    let blob = |path: &str| {
+        extend_with_hole(&sandbox, "hole", LARGER_THAN_MEMORY / 2);
+        let id = sandbox.git(["hash-object", "-w", "hole"]);
+        std::fs::remove_file(sandbox.top().join("hole")).unwrap();
+        format!("{},{path}", id.trim())
+    };
+    let link = format!("120000,{}", blob("link"));
+    symlink("target", sandbox.top().join("link")).unwrap();
+    let rules = format!("100644,{}", blob(".gitignore"));
+    for entry in [link, rules] {
+        sandbox.git(["update-index", "--add", "--cacheinfo", &entry]);
+    }
+    sandbox.git(["update-index", "--skip-worktree", ".gitignore"]);
+    assert_same_with_little_memory(&sandbox, &["status", "-s"]);
 }
 
 #[test]

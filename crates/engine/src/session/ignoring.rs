@@ -9,8 +9,8 @@ use rustix::fs::{CWD, Mode, OFlags};
 use vigil_model::path::join;
 use vigil_model::tracked::Tracked;
 
-use crate::git_ignore_files::{read_ignore_file, recorded_rules_hold};
-use vigil_git::objects::Objects;
+use crate::git_ignore_files::{FILE_LEN_MAX, read_ignore_file, recorded_rules_hold};
+use vigil_git::objects::{LimitedBlob, Objects};
 use vigil_rules::ignore::{IgnoreRules, Match};
 
 const FILE_NAME: &str = ".gitignore";
@@ -145,10 +145,11 @@ impl DirectoryRules<'_> {
     fn ignore_file_not_checked_out(&self, dir: &BStr) -> Option<Vec<u8>> {
         let path = join(dir, BStr::new(FILE_NAME));
         let entry = self.tracked?.find(path.as_bstr(), 0)?;
-        entry
-            .flags
-            .is_skip_worktree()
-            .then(|| self.objects.blob(&entry.id))?
+        let is_left_out = entry.flags.is_skip_worktree();
+        match is_left_out.then(|| self.objects.blob_shorter_than(&entry.id, FILE_LEN_MAX))?? {
+            LimitedBlob::Contents(contents) => Some(contents),
+            LimitedBlob::TooLong => None,
+        }
     }
 
     /// Returns the path on disk of `path`.
