@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_git::repository;
-use vigil_linux::errno;
+use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::{raw, raw_path};
 use vigil_stamp::paths::path_of;
 
@@ -59,10 +59,15 @@ impl ConfigTarget {
         let start = environment.working_directory();
         let found = repository::discover(environment, start);
         let repository = found.map_err(|error| Reply::fatal_after(error.messages(), &error))?;
+        // All working trees share this configuration.
+        let folder = repository.common_dir.join("vigil");
+        if folder.is_symlink() {
+            // It may have come with the repository, and lead anywhere.
+            return Err(cannot_keep(&folder, &Errno::NOTDIR.into()));
+        }
         Ok(Self {
             scope: Scope::Local,
-            // All working trees share this configuration.
-            folder: repository.common_dir.join("vigil"),
+            folder,
         })
     }
 }

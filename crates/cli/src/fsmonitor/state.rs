@@ -1,7 +1,7 @@
 //! The former configuration, kept in a file in Vigil's own folder so that exactly this can be restored.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use bstr::{BString, ByteSlice};
@@ -50,12 +50,15 @@ fn from_bytes(bytes: &[u8]) -> Option<Vec<Changed>> {
     parts.is_empty().then_some(changed)
 }
 
+/// The most bytes read of the file: far more than the values of a few keys.
+const FILE_LEN_MAX: u64 = 1 << 20;
+
 /// Reads what is kept in `folder`, if anything.
 ///
 /// # Errors
 /// The file cannot be read, or it is damaged.
 pub(super) fn read(folder: &Path) -> io::Result<Option<Vec<Changed>>> {
-    match fs::read(folder.join(FILE)) {
+    match vigil_stamp::file::read_up_to(&folder.join(FILE), FILE_LEN_MAX) {
         Ok(bytes) => match from_bytes(&bytes) {
             Some(changed) => Ok(Some(changed)),
             None => Err(io::Error::new(io::ErrorKind::InvalidData, "damaged")),
@@ -65,13 +68,17 @@ pub(super) fn read(folder: &Path) -> io::Result<Option<Vec<Changed>>> {
     }
 }
 
-/// Writes `changed` to `folder`.
+/// Writes `changed` to `folder`. No link that is there is followed: it may have come with the repository.
 ///
 /// # Errors
 /// The file cannot be written.
 pub(super) fn write(folder: &Path, changed: &[Changed]) -> io::Result<()> {
     let new = folder.join(format!("{FILE}.new"));
-    fs::write(&new, to_bytes(changed))?;
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::create_new(&new)?.write_all(&to_bytes(changed))?;
     fs::rename(new, folder.join(FILE))
 }
 

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::symlink;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -864,4 +865,30 @@ fn seeing_other_mounts() {
         let unmounted = sandbox.command("umount", "", &["-R", "other"]).status();
         assert!(unmounted.unwrap().success());
     }
+}
+
+#[test]
+fn installing_follows_no_link_that_came_with_the_repository() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("own/rc", "precious\n");
+    let install = || sandbox.vigil("work", &["fsmonitor", "install", "--hook"]);
+    let folder = sandbox.path("work/.git/vigil");
+    let untouched = || {
+        assert_eq!(
+            std::fs::read(sandbox.path("own/rc")).unwrap(),
+            b"precious\n"
+        );
+        let names = std::fs::read_dir(sandbox.path("own")).unwrap();
+        assert_eq!(names.count(), 1);
+    };
+    symlink(sandbox.path("own"), &folder).unwrap();
+    assert_eq!(install().status.code(), Some(1));
+    untouched();
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    symlink(sandbox.path("own/rc"), folder.join("fsmonitor.new")).unwrap();
+    assert_eq!(install().status.code(), Some(0));
+    untouched();
+    let uninstalled = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
+    assert_eq!(uninstalled.status.code(), Some(0));
 }
