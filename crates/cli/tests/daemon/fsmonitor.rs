@@ -874,18 +874,15 @@ fn installing_follows_no_link_that_came_with_the_repository() {
     let install = || sandbox.vigil("work", &["fsmonitor", "install", "--hook"]);
     let folder = sandbox.path("work/.git/vigil");
     let untouched = || {
-        assert_eq!(
-            std::fs::read(sandbox.path("own/rc")).unwrap(),
-            b"precious\n"
-        );
-        let names = std::fs::read_dir(sandbox.path("own")).unwrap();
+        assert_eq!(fs::read(sandbox.path("own/rc")).unwrap(), b"precious\n");
+        let names = fs::read_dir(sandbox.path("own")).unwrap();
         assert_eq!(names.count(), 1);
     };
     symlink(sandbox.path("own"), &folder).unwrap();
     assert_eq!(install().status.code(), Some(1));
     untouched();
-    std::fs::remove_file(&folder).unwrap();
-    std::fs::create_dir(&folder).unwrap();
+    fs::remove_file(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
     symlink(sandbox.path("own/rc"), folder.join("fsmonitor.new")).unwrap();
     assert_eq!(install().status.code(), Some(0));
     untouched();

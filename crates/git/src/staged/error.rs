@@ -47,4 +47,7 @@ pub enum Error {
         /// A path that differs in it.
         path: BString,
     },
+    /// There are more changes than any repository has files. git goes on until it has no memory left.
+    #[error("Out of memory, too many files differ")]
+    TooMany,
 }

@@ -470,3 +470,21 @@ fn trees_may_lie_as_deep_as_git_allows() {
     assert_eq!(chain(2048).unwrap().changes.len(), 1);
     assert!(matches!(chain(2049), Err(Error::TooDeep { .. })));
 }
+
+#[test]
+fn trees_that_stand_for_billions_of_files_are_given_up() {
+    let mut trees = Trees(BTreeMap::new());
+    for level in 0..12 {
+        let mode = if level < 11 { "40000" } else { "100644" };
+        let entry = |name: u8| tree_entry(mode, &name.to_string(), numbered_id(level + 1));
+        trees
+            .0
+            .insert(numbered_id(level), (0..10).flat_map(entry).collect());
+    }
+    let top = numbered_id(0);
+    let index = Index::empty(Kind::Sha1);
+    let diff = diff_both_ways(Some(&top), &index, &trees, None);
+    assert!(matches!(diff, Err(Error::TooMany)));
+    let expanded = expand_sparse_directory("d/".into(), &top, &trees);
+    assert!(matches!(expanded, Err(Error::TooMany)));
+}

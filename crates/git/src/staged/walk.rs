@@ -46,6 +46,13 @@ pub struct SparseDirectory {
     pub is_compared: bool,
 }
 
+/// The most changes that are collected: a few times the files of the largest repositories. Some trees, each with the one below it
+/// several times, would make billions.
+const CHANGES_MAX: usize = match cfg!(test) {
+    true => 100_000,
+    false => 1 << 24,
+};
+
 /// Why a walk ends early.
 pub(super) enum Stop {
     /// As many changes as requested have been found.
@@ -362,6 +369,9 @@ impl<'t> Walker<'t> {
                     false => Error::TooDeep { id: change.head_id },
                 }
                 .into());
+            }
+            if self.found.changes.len() >= CHANGES_MAX {
+                return Err(Error::TooMany.into());
             }
             self.found.changes.push(change);
             if self.found.changes.len() >= self.max {
