@@ -23,22 +23,67 @@ const NAMED: [&str; 11] = [
 const BEGINNINGS: [&str; 3] = ["GIT_", "LC_", "VIGIL_"];
 
 /// Variables about the terminal in which an answer is shown, not about what it contains.
-const TERMINAL: [&str; 3] = ["COLUMNS", "PAGER", "TERM"];
+const TERMINAL: [&str; 4] = ["COLUMNS", "GIT_PAGER", "PAGER", "TERM"];
 
-/// Variables that name a directory, which git allows to be relative to the client's directory.
-const DIRECTORIES: [&str; 3] = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"];
+/// Variables that affect no answer, though they match [`BEGINNINGS`]. Editors set some of them in their terminals, and users
+/// in their profiles.
+const OF_OTHER_COMMANDS: [&str; 11] = [
+    "GIT_ASKPASS",
+    "GIT_CURL_VERBOSE",
+    "GIT_EDITOR",
+    "GIT_MERGE_AUTOEDIT",
+    "GIT_MERGE_VERBOSITY",
+    "GIT_REFLOG_ACTION",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_TERMINAL_PROMPT",
+];
 
-/// The beginning of variables that only affect how a prompt looks, though they match [`BEGINNINGS`].
-const PROMPT_ONLY: &str = "VIGIL_PROMPT_";
+/// The beginnings of more such variables: who commits, how to connect, how a prompt looks, and what is traced.
+const OF_OTHERS: [&str; 10] = [
+    "GIT_AUTHOR_",
+    "GIT_COMMITTER_",
+    "GIT_COMPLETION_",
+    "GIT_HTTP_",
+    "GIT_PROMPT_",
+    "GIT_PROXY_",
+    "GIT_PS1_",
+    "GIT_SSL_",
+    "GIT_TRACE",
+    "VIGIL_PROMPT_",
+];
+
+/// Variables that name a file or directory, which git allows to be relative to the client's directory.
+const PATHS: [&str; 5] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "HOME",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+];
+
+/// Those of git's variables that name nothing.
+const SWITCHES: [&str; 7] = [
+    "GIT_ADVICE",
+    "GIT_ATTR_NOSYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_NO_LAZY_FETCH",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OPTIONAL_LOCKS",
+];
 
 fn is_relevant(name: &BStr) -> bool {
-    if name.starts_with(PROMPT_ONLY.as_bytes()) {
-        return false;
-    }
-    NAMED.iter().any(|known| name == *known)
-        || BEGINNINGS
-            .iter()
-            .any(|beginning| name.starts_with(beginning.as_bytes()))
+    let is_among = |names: &[&str]| names.iter().any(|known| name == *known);
+    let begins = |beginnings: &[&str]| {
+        let mut beginnings = beginnings.iter();
+        beginnings.any(|beginning| name.starts_with(beginning.as_bytes()))
+    };
+    let is_of_others =
+        is_among(&OF_OTHER_COMMANDS) || begins(&OF_OTHERS) || is_about_terminal(name);
+    (is_among(&NAMED) || begins(&BEGINNINGS)) && !is_of_others
 }
 
 /// The beginning of the names of Mercurial's variables. No session is bound to them: its configuration is read for each question.
@@ -110,8 +155,11 @@ pub(crate) fn for_session_key(relevant: &[(BString, BString)]) -> Vec<(BString, 
 /// Whether the meaning of `relevant` may depend on the client's directory: git accepts relative paths.
 pub(crate) fn depend_on_directory(relevant: &[(BString, BString)]) -> bool {
     relevant.iter().any(|(name, value)| {
-        let is_relative = DIRECTORIES.iter().any(|known| name == known) && !value.starts_with(b"/");
-        name.starts_with(b"GIT_") || is_relative
+        let is_among = |names: &[&str]| names.iter().any(|known| name == known);
+        match is_among(&PATHS) {
+            true => !value.starts_with(b"/"),
+            false => name.starts_with(b"GIT_") && !is_among(&SWITCHES),
+        }
     })
 }
 
@@ -171,6 +219,37 @@ mod tests {
         assert_ne!(one, two);
         assert_eq!(for_session_key(&one), for_session_key(&two));
         assert_eq!(for_session_key(&one).len(), 2);
+    }
+
+    #[test]
+    fn what_affects_no_answer_gives_no_shell_a_session_of_its_own() {
+        let relevant = |variables: &[(&str, &str)]| relevant(&to_send(&environment(variables)));
+        let others = relevant(&[
+            ("GIT_ASKPASS", "/editor/askpass.sh"),
+            ("GIT_AUTHOR_NAME", "A"),
+            ("GIT_COMMITTER_EMAIL", "a@b"),
+            ("GIT_EDITOR", "editor --wait"),
+            ("GIT_PAGER", "less"),
+            ("GIT_PS1_SHOWDIRTYSTATE", "1"),
+            ("GIT_SSH_COMMAND", "ssh -v"),
+            ("GIT_SSL_CAINFO", "certificates"),
+            ("HOME", "/h"),
+        ]);
+        assert_eq!(others, relevant(&[("HOME", "/h")]));
+        for (name, value, expected) in [
+            ("GIT_OPTIONAL_LOCKS", "0", false),
+            ("GIT_CONFIG_NOSYSTEM", "1", false),
+            ("GIT_CONFIG_GLOBAL", "/etc/gitconfig", false),
+            ("GIT_CONFIG_GLOBAL", "gitconfig", true),
+            ("GIT_DIR", "/repository", true),
+            ("GIT_CONFIG_COUNT", "1", true),
+            ("GIT_NEW_VARIABLE", "/x", true),
+            ("HOME", "h", true),
+        ] {
+            let relevant = relevant(&[(name, value)]);
+            assert_eq!(relevant.len(), 1);
+            assert_eq!(depend_on_directory(&relevant), expected, "{name}={value}");
+        }
     }
 
     #[test]
