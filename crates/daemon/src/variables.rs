@@ -145,10 +145,12 @@ pub(crate) fn relevant(variables: &[(BString, BString)]) -> Vec<(BString, BStrin
     relevant
 }
 
-/// The variables among `relevant` by which sessions are told apart. `PATH` is not among them: it only serves to find iconv(1),
-/// whose output does not depend on the client, and each project and each shell may have a `PATH` of its own.
+/// The variables among `relevant` by which sessions are told apart. `PATH` and `TMPDIR` are not among them: they only serve to
+/// find and run iconv(1), whose output does not depend on the client, and each project and each shell may have its own.
 pub(crate) fn for_session_key(relevant: &[(BString, BString)]) -> Vec<(BString, BString)> {
-    let others = relevant.iter().filter(|(name, _)| name != "PATH");
+    let others = relevant
+        .iter()
+        .filter(|(name, _)| name != "PATH" && name != "TMPDIR");
     others.cloned().collect()
 }
 
@@ -211,11 +213,19 @@ mod tests {
 
     #[test]
     fn another_path_finds_the_same_memory() {
-        let relevant = |path| {
-            let environment = environment(&[("HOME", "/h"), ("PATH", path), ("TZ", "UTC")]);
-            relevant(&to_send(&environment))
+        let relevant = |path, folder| {
+            let variables = [
+                ("HOME", "/h"),
+                ("PATH", path),
+                ("TMPDIR", folder),
+                ("TZ", "UTC"),
+            ];
+            relevant(&to_send(&environment(&variables)))
         };
-        let (one, two) = (relevant("/bin"), relevant("/venv/bin:/bin"));
+        let (one, two) = (
+            relevant("/bin", "/tmp"),
+            relevant("/venv/bin:/bin", "/tmp/a"),
+        );
         assert_ne!(one, two);
         assert_eq!(for_session_key(&one), for_session_key(&two));
         assert_eq!(for_session_key(&one).len(), 2);
