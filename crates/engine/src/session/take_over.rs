@@ -1,5 +1,5 @@
-//! What a session takes over from an earlier one, after the configuration changed. A new branch that follows another is recorded in
-//! the configuration, and must not cause a look at everything.
+//! What a session takes over from an earlier one, after the configuration changed. A new branch that follows another is
+//! recorded in the configuration, and must not cause a look at everything.
 
 use std::path::Path;
 

@@ -274,8 +274,8 @@ impl WatchedFindings {
     }
 
     /// Returns the kept findings for `key`, or those of another question or by other ignore rules, completed by
-    /// `scan_non_tracked`, and what changed since. `None` if there are none, or if so much changed that scanning everything that is `tracked` costs less than looking at each
-    /// change.
+    /// `scan_non_tracked`, and what changed since. `None` if there are none, or if so much changed that scanning everything
+    /// that is `tracked` costs less than looking at each change.
     fn begin<E>(
         &mut self,
         key: &FindingsKey,
