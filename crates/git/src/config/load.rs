@@ -139,8 +139,8 @@ impl<'a> Reader<'a> {
         if let Some(text) = self.texts.get(key) {
             return Ok(Rc::clone(text));
         }
-        let prefix = self.remember(&path, Source::read_prefix)?;
-        let text = Rc::new(parse::parse_beginning(&prefix.bytes)?);
+        let bytes = self.remember(&path, Source::read_beginning)?;
+        let text = Rc::new(parse::parse_beginning(&bytes)?);
         self.texts.insert(key.to_owned(), Rc::clone(&text));
         Ok(text)
     }

@@ -30,22 +30,22 @@ pub(crate) struct Source {
 impl Source {
     /// Reads `path`, and records what was seen.
     pub(crate) fn read(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
-        let (source, prefix) = Self::read_prefix(path);
-        (source, prefix.and_then(Prefix::whole))
+        let (source, bytes) = Self::read_beginning(path);
+        (source, bytes.and_then(whole))
     }
 
     /// As [`Self::read`], but accepts a file that is too long if it has a NUL in the part read: only the text before it counts.
     pub(crate) fn read_text(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
-        let (source, prefix) = Self::read_prefix(path);
-        let text = prefix.and_then(|read| match read.bytes.contains(&0) {
-            true => Ok(read.bytes),
-            false => read.whole(),
+        let (source, bytes) = Self::read_beginning(path);
+        let text = bytes.and_then(|bytes| match bytes.contains(&0) {
+            true => Ok(bytes),
+            false => whole(bytes),
         });
         (source, text)
     }
 
-    /// As [`Self::read`], but of a file that is too long returns the part that was read.
-    pub(crate) fn read_prefix(path: &Path) -> (Self, Result<Prefix, Errno>) {
+    /// As [`Self::read`], but of a file that is too long returns the part that was read: [`FILE_LEN_MAX`] bytes.
+    pub(crate) fn read_beginning(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
         let read_at = now();
         let outcome = open(path).and_then(|file| {
             let stat = stat_fd(file.as_fd())?;
@@ -59,7 +59,7 @@ impl Source {
         let source = Self {
             path: path.to_owned(),
             seen,
-            contents: (bytes.as_ref().ok().filter(|_| !is_proof)).map(|read| read.bytes.clone()),
+            contents: (bytes.as_ref().ok().filter(|_| !is_proof)).cloned(),
             is_settled: Arc::default(),
         };
         (source, bytes)
@@ -98,7 +98,7 @@ impl Source {
         let looked_at = now();
         let is_same = open(&self.path)
             .and_then(|file| read_all(file, stat))
-            .is_ok_and(|read| read.bytes == contents);
+            .is_ok_and(|bytes| bytes == contents);
         if is_same && Observation::at(looked_at, Some(stat)).is_proof() {
             self.is_settled.store(true, Ordering::Relaxed);
         }
@@ -115,31 +115,18 @@ fn open(path: &Path) -> Result<File, Errno> {
     .map(File::from)
 }
 
-/// The bytes of a file, up to the size limit.
-pub(crate) struct Prefix {
-    pub(crate) bytes: Vec<u8>,
-    /// Whether the file has more bytes.
-    pub(crate) is_truncated: bool,
-}
-
-impl Prefix {
-    fn whole(self) -> Result<Vec<u8>, Errno> {
-        match self.is_truncated {
-            true => Err(Errno::FBIG),
-            false => Ok(self.bytes),
-        }
+/// Returns the `bytes` that were read of a file, unless it may have more.
+fn whole(bytes: Vec<u8>) -> Result<Vec<u8>, Errno> {
+    match bytes.len() as u64 {
+        FILE_LEN_MAX.. => Err(Errno::FBIG),
+        _ => Ok(bytes),
     }
 }
 
-fn read_all(file: File, stat: &Stat) -> Result<Prefix, Errno> {
+fn read_all(file: File, stat: &Stat) -> Result<Vec<u8>, Errno> {
     let regular_len = stat.is_file().then_some(stat.size);
-    match vigil_stamp::file::read_to_end(file, regular_len, FILE_LEN_MAX) {
-        Ok(bytes) => Ok(Prefix {
-            is_truncated: bytes.len() as u64 == FILE_LEN_MAX,
-            bytes,
-        }),
-        Err(error) => Err(errno::of(&error)),
-    }
+    vigil_stamp::file::read_to_end(file, regular_len, FILE_LEN_MAX)
+        .map_err(|error| errno::of(&error))
 }
 
 #[cfg(test)]
