@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use parking_lot::Mutex;
 use vigil_engine::session::audit::{Audit, Difference, Extent, Observed, PathFinding};
-use vigil_model::escape::append_escaped;
-use vigil_model::quote::{QuoteRule, append_quoted};
+use vigil_model::escape::quoted;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 use crate::log::Log;
@@ -108,7 +107,9 @@ impl Auditor {
     fn note(&self, slot: &Slot, audited: &Result<Audit, BString>) -> Report {
         let mut report = Report::default();
         let path = slot.path();
-        let path = path.as_ref().map_or_else(|| "?".into(), shown);
+        let path = path
+            .as_ref()
+            .map_or_else(|| "?".into(), |path| quoted(path));
         let audit = match audited {
             Ok(audit) => audit,
             Err(reason) => {
@@ -163,7 +164,7 @@ impl Auditor {
 
 /// A difference as text: what was kept, what was found, for which question, and what had been heard.
 fn words(difference: &Difference) -> Vec<u8> {
-    let mut out = shown(&difference.disagreement.path);
+    let mut out = Vec::from(quoted(&difference.disagreement.path));
     let untracked = match difference.untracked {
         UntrackedMode::No => "no",
         UntrackedMode::Normal => "normal",
@@ -197,17 +198,4 @@ fn text_of(saw: PathFinding) -> &'static str {
         PathFinding::Untracked => "untracked",
         PathFinding::Ignored => "ignored",
     }
-}
-
-/// `text` quoted so that it is safe on a terminal.
-fn shown(text: &BString) -> Vec<u8> {
-    let rule = QuoteRule {
-        high_bytes: false,
-        spaces: false,
-    };
-    let mut quoted = Vec::new();
-    append_quoted(&mut quoted, text.as_bstr(), rule);
-    let mut out = Vec::new();
-    append_escaped(&mut out, &quoted);
-    out
 }

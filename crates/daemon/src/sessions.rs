@@ -431,14 +431,14 @@ impl Slot {
         let answered = panics::catch(|| {
             let known = known.map(|mut known| {
                 let unchanged = known.prove_unchanged();
-                (known.is_fresh(unchanged), known, unchanged)
+                (known, unchanged)
             });
             let (mut session, unchanged) = match known {
-                Some((true, known, unchanged)) => (known, unchanged),
+                Some((known, unchanged)) if known.is_fresh(unchanged) => (known, unchanged),
                 earlier => {
                     self.has_looked.store(false, Ordering::Relaxed);
                     let mut session = open()?;
-                    if let Some((_, earlier, _)) = earlier {
+                    if let Some((earlier, _)) = earlier {
                         session.take_over_from(earlier);
                     }
                     self.has_looked

@@ -1,6 +1,8 @@
 //! Text for people, so that nothing in it controls their terminal.
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
+
+use crate::quote::{QuoteRule, append_quoted};
 
 /// Appends `text` so that it affects only its own line: white space becomes a space, and other characters that a terminal may
 /// obey are escaped byte by byte, as in git's quotes.
@@ -18,6 +20,20 @@ pub fn append_escaped(out: &mut Vec<u8>, text: &[u8]) {
             _ => out.extend_from_slice(bytes),
         }
     }
+}
+
+/// Returns `text` so that it is safe on a terminal: as it is, or quoted as git quotes paths if quotes or control characters are
+/// in it, and escaped as by [`append_escaped`].
+pub fn quoted(text: &[u8]) -> BString {
+    let rule = QuoteRule {
+        high_bytes: false,
+        spaces: false,
+    };
+    let mut quoted = Vec::new();
+    append_quoted(&mut quoted, text.as_bstr(), rule);
+    let mut out = Vec::new();
+    append_escaped(&mut out, &quoted);
+    out.into()
 }
 
 /// Returns whether a character is invisible and moves what follows it (Unicode's bidirectional controls and separators).

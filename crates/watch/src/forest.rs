@@ -342,7 +342,7 @@ impl Forest {
         }
     }
 
-    /// Does the same for one tree.
+    /// Makes one tree report that everything may have changed.
     pub(crate) fn doubt(&mut self, tree: TreeId) {
         if let Some(tree) = self.trees.get_mut(&tree) {
             tree.each_journal(Journal::add_everything);
@@ -457,8 +457,8 @@ impl Forest {
                 // A folder cannot be moved into itself, so the known places of folders were wrong.
                 let tree = self.nodes.get(&moved).map(|node| node.tree);
                 self.drop_below(moved);
-                if let Some(tree) = tree.and_then(|tree| self.trees.get_mut(&tree)) {
-                    tree.each_journal(Journal::add_everything);
+                if let Some(tree) = tree {
+                    self.doubt(tree);
                 }
                 return;
             }

@@ -1,9 +1,8 @@
 //! The same as text: a line about the process, and a table of the repositories.
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use vigil_daemon::protocol::Description;
-use vigil_model::escape::append_escaped;
-use vigil_model::quote::{QuoteRule, append_quoted};
+use vigil_model::escape::quoted;
 
 use super::{files, version};
 use crate::reply::bytes;
@@ -47,16 +46,16 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
                 ms(repository.last_us),
                 format!("{} ago", span(repository.asked_s)),
             ],
-            name: shown(&repository.path),
+            name: quoted(&repository.path),
             notes: repository
                 .scanned
                 .iter()
                 .map(|(path, reason)| {
                     let path = match path.is_empty() {
                         true => ".".into(),
-                        false => shown(path),
+                        false => quoted(path),
                     };
-                    bytes!["looked at each time: ", path, " (", shown(reason), ")"].into()
+                    bytes!["looked at each time: ", path, " (", quoted(reason), ")"].into()
                 })
                 .chain(differences(repository.differences))
                 .collect(),
@@ -101,7 +100,7 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
         }
     }
     for monitor in &daemon.monitors {
-        let (path, socket) = (shown(&monitor.path), shown(&monitor.socket));
+        let (path, socket) = (quoted(&monitor.path), quoted(&monitor.socket));
         out.extend(bytes!["git asks about ", path, " at ", socket, "\n"]);
     }
     out
@@ -111,19 +110,6 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
 fn differences(count: u64) -> Option<BString> {
     let text = format!("found wrong and forgotten: {count} (daemon.log beside the socket)");
     (count > 0).then(|| text.into())
-}
-
-/// Makes `text` safe for a terminal: control characters are quoted as git quotes them in paths, and the others escaped.
-fn shown(text: &BString) -> BString {
-    let rule = QuoteRule {
-        high_bytes: false,
-        spaces: false,
-    };
-    let mut quoted = Vec::new();
-    append_quoted(&mut quoted, text.as_bstr(), rule);
-    let mut out = Vec::new();
-    append_escaped(&mut out, &quoted);
-    out.into()
 }
 
 fn ms(us: u64) -> String {
