@@ -76,11 +76,16 @@ fn pack_file(sandbox: &Sandbox, extension: &str) -> String {
 fn objects_that_the_system_fails_to_read_are_not_silently_missing() {
     let sandbox = repository();
     let (index, pack) = (pack_file(&sandbox, "idx"), pack_file(&sandbox, "pack"));
-    let folder = ".git/objects/pack";
+    let (folder, loose) = (".git/objects/pack", ".git/objects/f7");
     let rows = [
         (
+            "openat:error=EIO",
+            loose,
+            format!("error: unable to open {loose}: Input/output error"),
+        ),
+        (
             "openat:error=EMFILE",
-            index.as_str(),
+            &index,
             format!("error: index file {index} cannot be read: Too many open files"),
         ),
         (
@@ -112,6 +117,9 @@ fn objects_that_the_system_fails_to_read_are_not_silently_missing() {
     for (call, path, told) in rows {
         let fault = Fault { call, path };
         for question in ["--batch-all-objects", "--buffer"] {
+            if question == "--buffer" && path == loose {
+                continue;
+            }
             let arguments = ["cat-file", "--batch-check", question];
             let Some(command) = with_fault(&sandbox, fault, &arguments) else {
                 return;
@@ -124,6 +132,15 @@ fn objects_that_the_system_fails_to_read_are_not_silently_missing() {
                 stderr.lines().any(|line| line == told),
                 "{fault:?} {question}: {stderr}"
             );
+            // A list of all objects must not look complete.
+            if question == "--batch-all-objects" && path != pack {
+                assert_eq!(output.status.code(), Some(128), "{fault:?}: {stderr}");
+                assert!(
+                    stderr.ends_with("fatal: not all objects can be listed\n"),
+                    "{stderr}"
+                );
+                assert!(output.stdout.is_empty());
+            }
         }
     }
 }

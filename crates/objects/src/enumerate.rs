@@ -346,7 +346,7 @@ impl ObjectStore {
     /// Enumerates all objects in the order of their ids.
     ///
     /// # Errors
-    /// A multi-pack-index is so damaged that git exits.
+    /// A multi-pack-index is so damaged that git exits, or the system failed, so that objects would be left out.
     pub fn sorted(&self, messages: &mut Vec<String>) -> Result<Sorted, Error> {
         let lists = self.lists(false, messages);
         let lists = lists.map_err(error(messages))?;
@@ -363,7 +363,7 @@ impl ObjectStore {
     /// Enumerates all objects in the order on disk.
     ///
     /// # Errors
-    /// A multi-pack-index is so damaged that git exits.
+    /// As for [`Self::sorted`].
     pub fn pack_order(&self, messages: &mut Vec<String>) -> Result<PackOrder, Error> {
         let lists = self.lists(true, messages);
         let lists = lists.map_err(error(messages))?;
@@ -434,11 +434,14 @@ impl ObjectStore {
         };
         let mut ids = Vec::new();
         for source in &self.sources {
-            source.loose_ids(low.first_byte()..=high.first_byte(), messages, |id| {
+            let range = low.first_byte()..=high.first_byte();
+            let mut add = |id| {
                 if low <= id && id <= high {
                     ids.push(id);
                 }
-            });
+            };
+            // Where the system failed, the messages say so, and what is known is good enough.
+            source.loose_ids(range, messages, &mut add).ok();
             let listed = source.with_listing(&self.packs, messages, |listing, messages| {
                 for layer in &listing.midxes {
                     add_between(&layer.midx, &low, &high, &mut ids);
@@ -472,24 +475,30 @@ impl ObjectStore {
                 });
             };
             let mut loose = Vec::new();
-            source.loose_ids(0..=u8::MAX, messages, |id| loose.push(id));
+            source.loose_ids(0..=u8::MAX, messages, |id| loose.push(id))?;
             if !is_pack_order {
                 loose.sort_unstable();
             }
             add(Ids::Loose(loose));
             source.with_listing(&self.packs, messages, |listing, messages| {
+                if listing.has_failed {
+                    return Err(Reason::NotListed);
+                }
                 if is_pack_order {
                     for pack in listing.packs() {
-                        if pack.index(messages).is_some() {
+                        if pack.listed_index(messages)?.is_some() {
                             add(Ids::Pack(pack.clone()));
                         }
                     }
                     return Ok(());
                 }
                 for layer in &listing.midxes {
-                    let packs = layer.packs.iter().flatten();
-                    let usable = packs.filter(|pack| pack.index(messages).is_some());
-                    let usable: Vec<&Arc<Pack>> = usable.collect();
+                    let mut usable = Vec::new();
+                    for pack in layer.packs.iter().flatten() {
+                        if pack.listed_index(messages)?.is_some() {
+                            usable.push(pack);
+                        }
+                    }
                     if usable.len() == layer.packs.len() {
                         add(Ids::Layer(layer.clone()));
                         continue;
@@ -500,7 +509,7 @@ impl ObjectStore {
                     }
                 }
                 for pack in &listing.order {
-                    if pack.index(messages).is_some() {
+                    if pack.listed_index(messages)?.is_some() {
                         add(Ids::Pack(pack.clone()));
                     }
                 }

@@ -66,6 +66,9 @@ pub enum Reason {
     /// An offset is outside of its pack.
     #[error("offset beyond end of packfile (truncated pack?)")]
     BeyondPack,
+    /// The system failed at a folder or an index while all objects were listed. The messages name it.
+    #[error("not all objects can be listed")]
+    NotListed,
     /// A position is outside of a pack's index.
     #[error("offset beyond end of pack index for {pack} (truncated index?)")]
     BeyondIndex {

@@ -146,26 +146,52 @@ impl Pack {
         if let Some(index) = self.index.get() {
             return Some(index);
         }
-        match self.open_index() {
-            Ok(index) => Some(self.index.get_or_init(|| index)),
+        self.listed_index(messages).unwrap_or_default()
+    }
+
+    /// Like [`Self::index`], for lists that must not lack objects.
+    ///
+    /// # Errors
+    /// The system failed at the index. git's messages tell why.
+    pub(super) fn listed_index(
+        &self,
+        messages: &mut Vec<String>,
+    ) -> Result<Option<&Index>, Reason> {
+        if let Some(index) = self.index.get() {
+            return Ok(Some(index));
+        }
+        let shown = with_extension(&self.shown, "idx");
+        let mut has_failed = false;
+        let failed = |error: io::Error| {
+            let text = failure("index file", &shown, &error);
+            has_failed = text.is_some();
+            text
+        };
+        match self.open_index(&shown, failed) {
+            Ok(index) => Ok(Some(self.index.get_or_init(|| index))),
             Err(text) => {
                 messages.extend(text.map(|text| format!("error: {text}")));
-                None
+                if has_failed {
+                    return Err(Reason::NotListed);
+                }
+                Ok(None)
             }
         }
     }
 
-    fn open_index(&self) -> Result<Index, Option<String>> {
-        let shown = with_extension(&self.shown, "idx");
-        let failed = |error| failure("index file", &shown, &error);
-        let file = file::open(&self.path.with_extension("idx")).map_err(failed)?;
-        let len = file.metadata().map_err(failed)?.len();
+    fn open_index(
+        &self,
+        shown: &str,
+        mut failed: impl FnMut(io::Error) -> Option<String>,
+    ) -> Result<Index, Option<String>> {
+        let file = file::open(&self.path.with_extension("idx")).map_err(&mut failed)?;
+        let len = file.metadata().map_err(&mut failed)?.len();
         let len = usize::try_from(len).map_err(|_| None)?;
         if len < index::len_min(self.hash) {
-            return Err(Some(index::too_small(&shown)));
+            return Err(Some(index::too_small(shown)));
         }
         let map = Map::read_only(&file, len).map_err(|errno| failed(errno.into()))?;
-        Index::parse(map, self.hash, &shown).map_err(Some)
+        Index::parse(map, self.hash, shown).map_err(Some)
     }
 
     /// Returns the number of objects in the index; 0 if it cannot be used.

@@ -53,6 +53,8 @@ pub(super) struct Listing {
     seen: Option<Observation>,
     /// The same from before it was listed for the last time.
     listed: Option<Observation>,
+    /// Whether the system failed to tell which packs there are, the last time the folder was listed.
+    pub(super) has_failed: bool,
 }
 
 /// A multi-pack-index with its packs; `None` for a missing one.
@@ -141,10 +143,10 @@ impl Source {
         let shown = format!("{}/pack", self.shown);
         let mut listing = self.listing.write();
         let listing = listing.get_or_insert_default();
-        let mut is_whole = true;
         // Opened before anything in it is read, so that a change in between is noticed.
         let is_listed = listing.listed.is_some_and(|listed| holds(listed, &folder));
         let opened = (!is_listed).then(|| open_folder(&folder));
+        listing.has_failed = false;
         let add = |name: &OsStr| self.pack(&folder.join(name), packs);
         if self.uses_midx && listing.midxes.is_empty() {
             for midx in midx::open(&folder, &shown, self.hash, messages)? {
@@ -160,7 +162,7 @@ impl Source {
                         ));
                         listing.midxes.clear();
                         listing.listed = None;
-                        is_whole = false;
+                        listing.has_failed = true;
                         break;
                     }
                 }
@@ -180,6 +182,7 @@ impl Source {
                         errno::text(errno)
                     ));
                 }
+                listing.has_failed |= !errno::is_lasting(errno);
                 return Ok(());
             }
         };
@@ -193,7 +196,7 @@ impl Source {
                     messages.push(format!(
                         "error: unable to read object pack directory: {shown}: {reason}"
                     ));
-                    is_whole = false;
+                    listing.has_failed = true;
                     break;
                 }
             };
@@ -220,12 +223,12 @@ impl Source {
                     messages.push(format!(
                         "error: unable to look at the pack of {shown}/{name}: {reason}"
                     ));
-                    is_whole = false;
+                    listing.has_failed = true;
                 }
             }
         }
         // What the system failed to tell is asked for again: nothing on the disk will change.
-        listing.listed = is_whole.then_some(seen);
+        listing.listed = (!listing.has_failed).then_some(seen);
         listing.sort();
         Ok(())
     }
@@ -321,7 +324,7 @@ impl Source {
         range: std::ops::RangeInclusive<u8>,
         messages: &mut Vec<String>,
         mut found: impl FnMut(ObjectId),
-    ) {
+    ) -> Result<(), Reason> {
         for fan in range {
             let fan = format!("{fan:02x}");
             let entries = match fs::read_dir(self.folder.join(&fan)) {
@@ -333,8 +336,11 @@ impl Source {
                             self.shown,
                             errno::text_of(&error)
                         ));
-                        // git stops here.
-                        return;
+                        return match errno::is_lasting(errno::of(&error)) {
+                            // git stops here.
+                            true => Ok(()),
+                            false => Err(Reason::NotListed),
+                        };
                     }
                     continue;
                 }
@@ -348,7 +354,7 @@ impl Source {
                             "error: unable to read {}/{fan}: {reason}",
                             self.shown
                         ));
-                        break;
+                        return Err(Reason::NotListed);
                     }
                 };
                 let mut hex = fan.clone().into_bytes();
@@ -360,6 +366,7 @@ impl Source {
                 }
             }
         }
+        Ok(())
     }
 }
 
