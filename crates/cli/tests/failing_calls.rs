@@ -104,6 +104,11 @@ fn objects_that_the_system_fails_to_read_are_not_silently_missing() {
             format!("error: packfile {pack} cannot be read: Too many open files"),
         ),
         (
+            "mmap:error=ENOMEM",
+            &pack,
+            format!("fatal: packfile {pack} cannot be mapped: Cannot allocate memory"),
+        ),
+        (
             "statx:error=EIO",
             &pack,
             format!("error: unable to look at the pack of {index}: Input/output error"),

@@ -66,7 +66,7 @@ impl List {
                     Some(index) => index.offset(self.next, &pack.shown)?,
                     None => 0,
                 };
-                let is_usable = offset != 0 && pack.contents(messages).is_some();
+                let is_usable = offset != 0 && pack.contents(messages)?.is_some();
                 let pack = pack.number;
                 Ok(is_usable.then_some(Place::Packed { pack, offset }))
             }

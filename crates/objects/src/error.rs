@@ -66,6 +66,14 @@ pub enum Reason {
     /// An offset is outside of its pack.
     #[error("offset beyond end of packfile (truncated pack?)")]
     BeyondPack,
+    /// There is too little memory to map the pack.
+    #[error("packfile {pack} cannot be mapped: {text}")]
+    NotMapped {
+        /// The pack.
+        pack: String,
+        /// The system's reason.
+        text: String,
+    },
     /// The system failed at a folder or an index while all objects were listed. The messages name it.
     #[error("not all objects can be listed")]
     NotListed,

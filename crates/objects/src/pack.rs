@@ -160,17 +160,11 @@ impl Pack {
         if let Some(index) = self.index.get() {
             return Ok(Some(index));
         }
-        let shown = with_extension(&self.shown, "idx");
-        let mut has_failed = false;
-        let failed = |error: io::Error| {
-            let text = failure("index file", &shown, &error);
-            has_failed = text.is_some();
-            text
-        };
-        match self.open_index(&shown, failed) {
+        match self.open_index() {
             Ok(index) => Ok(Some(self.index.get_or_init(|| index))),
-            Err(text) => {
-                messages.extend(text.map(|text| format!("error: {text}")));
+            Err(reason) => {
+                let has_failed = matches!(reason, NotOpened::Failed(_));
+                reason.tell(messages)?;
                 if has_failed {
                     return Err(Reason::NotListed);
                 }
@@ -179,19 +173,17 @@ impl Pack {
         }
     }
 
-    fn open_index(
-        &self,
-        shown: &str,
-        mut failed: impl FnMut(io::Error) -> Option<String>,
-    ) -> Result<Index, Option<String>> {
-        let file = file::open(&self.path.with_extension("idx")).map_err(&mut failed)?;
-        let len = file.metadata().map_err(&mut failed)?.len();
-        let len = usize::try_from(len).map_err(|_| None)?;
+    fn open_index(&self) -> Result<Index, NotOpened> {
+        let shown = with_extension(&self.shown, "idx");
+        let failed = |error| NotOpened::by("index file", &shown, &error);
+        let file = file::open(&self.path.with_extension("idx")).map_err(failed)?;
+        let len = file.metadata().map_err(failed)?.len();
+        let len = usize::try_from(len).map_err(|_| NotOpened::Silently)?;
         if len < index::len_min(self.hash) {
-            return Err(Some(index::too_small(shown)));
+            return Err(NotOpened::Damaged(index::too_small(&shown)));
         }
         let map = Map::read_only(&file, len).map_err(|errno| failed(errno.into()))?;
-        Index::parse(map, self.hash, shown).map_err(Some)
+        Index::parse(map, self.hash, &shown).map_err(NotOpened::Damaged)
     }
 
     /// Returns the number of objects in the index; 0 if it cannot be used.
@@ -200,63 +192,65 @@ impl Pack {
     }
 
     /// Returns the bytes of the pack, if it is valid and belongs to its index. Like git, this tries again each time.
-    pub(super) fn contents(&self, messages: &mut Vec<String>) -> Option<&[u8]> {
+    ///
+    /// # Errors
+    /// There is too little memory to map the pack.
+    pub(super) fn contents(&self, messages: &mut Vec<String>) -> Result<Option<&[u8]>, Reason> {
         if let Some(contents) = self.contents.get() {
-            return Some(contents);
+            return Ok(Some(contents));
         }
         match self.open(messages) {
-            Ok(map) => Some(self.contents.get_or_init(|| map)),
-            Err(text) => {
-                messages.extend(text.map(|text| format!("error: {text}")));
-                None
-            }
+            Ok(map) => Ok(Some(self.contents.get_or_init(|| map))),
+            Err(reason) => reason.tell(messages).map(|()| None),
         }
     }
 
-    fn open(&self, messages: &mut Vec<String>) -> Result<Map, Option<String>> {
+    fn open(&self, messages: &mut Vec<String>) -> Result<Map, NotOpened> {
         let shown = &self.shown;
+        let damaged = |text| Err(NotOpened::Damaged(text));
         let Some(index) = self.index(messages) else {
-            return Err(Some(format!("packfile {shown} index unavailable")));
+            return damaged(format!("packfile {shown} index unavailable"));
         };
-        let failed = |error| failure("packfile", shown, &error);
+        let failed = |error| NotOpened::by("packfile", shown, &error);
         let file = file::open(&self.path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.len() != self.size {
-            return Err(Some(format!("packfile {shown} size changed")));
+            return damaged(format!("packfile {shown} size changed"));
         }
-        let too_short = || Some(format!("file {shown} is far too short to be a packfile"));
-        let len = usize::try_from(self.size).map_err(|_| None)?;
+        let too_short =
+            || NotOpened::Damaged(format!("file {shown} is far too short to be a packfile"));
+        let len = usize::try_from(self.size).map_err(|_| NotOpened::Silently)?;
         if len < HEADER_LEN {
             return Err(too_short());
         }
         let map = Map::read_only(&file, len).map_err(|errno| {
-            Some(format!(
-                "packfile {shown} cannot be mapped: {}",
-                errno::text(errno)
-            ))
+            NotOpened::Fatal(Reason::NotMapped {
+                pack: shown.clone(),
+                text: errno::text(errno),
+            })
         })?;
         if !map.starts_with(b"PACK") {
-            return Err(Some(format!("file {shown} is not a GIT packfile")));
+            return damaged(format!("file {shown} is not a GIT packfile"));
         }
         let version = number(&map, 4).ok_or_else(too_short)?;
         if !matches!(version, 2 | 3) {
-            return Err(Some(format!(
+            return damaged(format!(
                 "packfile {shown} is version {version} and not supported \
                  (try upgrading GIT to a newer version)"
-            )));
+            ));
         }
         let (claimed, indexed) = (number(&map, 8).ok_or_else(too_short)?, index.count());
         if claimed != indexed {
-            return Err(Some(format!(
+            return damaged(format!(
                 "packfile {shown} claims to have {claimed} objects while index indicates {indexed} objects"
-            )));
+            ));
         }
         let checksum = len.checked_sub(self.hash.len_in_bytes());
         let Some(checksum) = checksum.and_then(|start| map.get(start..)) else {
-            return Err(Some(format!("packfile {shown} signature is unavailable")));
+            return damaged(format!("packfile {shown} signature is unavailable"));
         };
         if checksum != index.pack_checksum() {
-            return Err(Some(format!("packfile {shown} does not match index")));
+            return damaged(format!("packfile {shown} does not match index"));
         }
         Ok(map)
     }
@@ -269,7 +263,7 @@ impl Pack {
         let Some(offset) = self.offset_of(id, messages)? else {
             return Ok(None);
         };
-        Ok(self.contents(messages).map(|_| offset))
+        Ok(self.contents(messages)?.map(|_| offset))
     }
 
     /// Returns the offset of the object that the index gives.
@@ -290,7 +284,7 @@ impl Pack {
 
     /// Returns the bytes from `offset` on, which must not be after the end of the objects.
     pub(super) fn from(&self, offset: u64, messages: &mut Vec<String>) -> Result<&[u8], Reason> {
-        let Some(contents) = self.contents(messages) else {
+        let Some(contents) = self.contents(messages)? else {
             return Err(Reason::NoAccess {
                 pack: self.shown.clone(),
             });
@@ -624,11 +618,41 @@ fn samples(offsets: &[u64]) -> Vec<u64> {
     offsets.iter().step_by(SAMPLED).copied().collect()
 }
 
-/// Says that the system failed at a file of a pack. Like git, says nothing of one that is missing or may not be read.
-fn failure(kind: &str, shown: &str, error: &io::Error) -> Option<String> {
-    let reason = errno::of(error);
-    let may_pass = !errno::is_lasting(reason);
-    may_pass.then(|| format!("{kind} {shown} cannot be read: {}", errno::text(reason)))
+/// Why a file of a pack cannot be used.
+#[derive(Debug)]
+enum NotOpened {
+    /// Like git, nothing is said of a file that is missing or may not be read.
+    Silently,
+    /// The file is not what it should be. The text tells how.
+    Damaged(String),
+    /// The system failed, which may pass. The text tells how.
+    Failed(String),
+    /// git exits.
+    Fatal(Reason),
+}
+
+impl NotOpened {
+    /// A file of this kind, named `shown`, cannot be opened or looked at because of `error`.
+    fn by(kind: &str, shown: &str, error: &io::Error) -> Self {
+        let reason = errno::of(error);
+        if errno::is_lasting(reason) {
+            return Self::Silently;
+        }
+        Self::Failed(format!(
+            "{kind} {shown} cannot be read: {}",
+            errno::text(reason)
+        ))
+    }
+
+    /// Adds git's message.
+    fn tell(self, messages: &mut Vec<String>) -> Result<(), Reason> {
+        match self {
+            Self::Silently => {}
+            Self::Damaged(text) | Self::Failed(text) => messages.push(format!("error: {text}")),
+            Self::Fatal(reason) => return Err(reason),
+        }
+        Ok(())
+    }
 }
 
 /// Replaces the extension `pack` of `path`.

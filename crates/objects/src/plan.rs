@@ -109,7 +109,7 @@ impl Plan {
         else {
             return Ok(None);
         };
-        if pack.contents(messages).is_none() || !pack.is_in_order(messages) {
+        if pack.contents(messages)?.is_none() || !pack.is_in_order(messages) {
             return Ok(None);
         }
         let threads = readers.threads.clamp(1, u8::MAX.into());

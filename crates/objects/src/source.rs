@@ -433,7 +433,7 @@ impl Layer {
         let Some(pack) = self.packs.get(pack).and_then(Option::as_ref) else {
             return Ok(None);
         };
-        if pack.contents(messages).is_none() || pack.is_bad(id) {
+        if pack.contents(messages)?.is_none() || pack.is_bad(id) {
             return Ok(None);
         }
         let pack = pack.number;
