@@ -179,14 +179,17 @@ pub(crate) fn rules_in(
             (above.clone(), RulesFile::Unproven)
         }
         Ok((Some(contents), stat)) => {
-            // With another hard link, it may be written in a folder that nobody watches.
-            let stamp = Stamp::trusted(&stat, directory.scan_started_at);
-            let stamp = stamp.filter(|_| stat.nlink == 1);
+            let file = match Stamp::trusted(&stat, directory.scan_started_at) {
+                // With another hard link, it may be written in a folder that nobody watches.
+                _ if stat.nlink != 1 => RulesFile::Unproven,
+                Some(stamp) => RulesFile::Seen(stamp),
+                None => RulesFile::Young,
+            };
             let rules = match contents.is_empty() {
                 true => above.clone(),
                 false => with_file(&contents),
             };
-            (rules, stamp.map_or(RulesFile::Unproven, RulesFile::Seen))
+            (rules, file)
         }
         Err(error) => {
             let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);

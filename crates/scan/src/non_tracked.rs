@@ -153,11 +153,12 @@ impl Walk<'_> {
             witnesses: found.witnesses,
             rules_file: match rules_file {
                 RulesFile::Seen(stamp) => Some(stamp),
-                RulesFile::Absent | RulesFile::Unproven => None,
+                RulesFile::Absent | RulesFile::Young | RulesFile::Unproven => None,
             },
         };
         self.report_non_tracked(&non_tracked, path, worker);
-        let may_be_used_again = found.can_be_remembered && rules_file != RulesFile::Unproven;
+        let is_proven = matches!(rules_file, RulesFile::Absent | RulesFile::Seen(_));
+        let may_be_used_again = found.can_be_remembered && is_proven;
         may_be_used_again.then_some((ignoring.rules, non_tracked))
     }
 

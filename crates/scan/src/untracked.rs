@@ -449,6 +449,7 @@ impl<'a> Walk<'a> {
                 let file = vigil_model::path::join(path.as_bstr(), name.as_bstr());
                 self.witness(file.as_bstr(), stamp, found);
             }
+            RulesFile::Young => found.can_be_remembered = false,
             RulesFile::Unproven => {
                 found.can_be_remembered = false;
                 found.has_unproven_rules = true;
