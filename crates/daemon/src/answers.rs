@@ -40,10 +40,20 @@ fn declined(reason: &str) -> Declined {
     Declined::ThisTime(reason.into())
 }
 
+/// What a command prints that ends with exit code 0.
+#[derive(Debug, Default)]
+pub struct Printed {
+    /// What it prints on standard output.
+    pub stdout: Vec<u8>,
+    /// What it prints on standard error, before.
+    pub stderr: Vec<u8>,
+}
+
 /// Formats a working copy's status. Implemented by the command, in the crate above.
 pub trait StatusWriter: Send + Sync {
-    /// Returns what `vigil status` prints on standard output for `question` about `session`, asked in the directory `prefix` of
-    /// the working tree. Only the plain case has an answer: nothing on standard error, and exit code 0.
+    /// Returns what `vigil status` prints for `question` about `session`, asked in the directory `prefix` of the working tree.
+    /// Only the plain case has an answer: nothing on standard error but what the same question would be told again, and exit
+    /// code 0.
     ///
     /// # Errors
     /// This is not the plain case, or the answer needs something that only the client can do.
@@ -53,7 +63,7 @@ pub trait StatusWriter: Send + Sync {
         prefix: BString,
         question: &StatusQuestion,
         environment: &Environment,
-    ) -> Result<Vec<u8>, Declined>;
+    ) -> Result<Printed, Declined>;
 
     /// Returns what `vigil hg status` prints for the Mercurial working copy `copy`. `environment` holds the variables sent.
     ///
@@ -64,7 +74,7 @@ pub trait StatusWriter: Send + Sync {
         copy: &mut HgWorkingCopy,
         question: &StatusQuestion,
         environment: &Environment,
-    ) -> Result<Vec<u8>, Declined>;
+    ) -> Result<Printed, Declined>;
 }
 
 /// Answers the questions of all connections.
@@ -275,8 +285,8 @@ impl Answers {
             });
             written
         };
-        let (stdout, slot) = self.answer(key, &environment, write)?;
-        Ok((printed(stdout), Some(slot)))
+        let (printed, slot) = self.answer(key, &environment, write)?;
+        Ok((printed.into_response(), Some(slot)))
     }
 
     /// Answers a status question about a Mercurial working copy. Requirements and configuration are read for each question, so
@@ -293,7 +303,7 @@ impl Answers {
             let copy = HgWorkingCopy::watched_by(self.watcher.clone());
             Ok(WorkingCopy::Mercurial(Box::new(copy)))
         };
-        let (stdout, slot) = self.answer_by(key, open, |copy, _| {
+        let (printed, slot) = self.answer_by(key, open, |copy, _| {
             let WorkingCopy::Mercurial(copy) = copy else {
                 return Err(declined("it is not Mercurial's"));
             };
@@ -309,7 +319,7 @@ impl Answers {
             });
             written
         })?;
-        Ok((printed(stdout), Some(slot)))
+        Ok((printed.into_response(), Some(slot)))
     }
 
     fn try_prompt(
@@ -531,11 +541,13 @@ impl Answer {
     }
 }
 
-fn printed(stdout: Vec<u8>) -> Response {
-    Response::Answer {
-        stdout,
-        stderr: Vec::new(),
-        code: 0,
+impl Printed {
+    fn into_response(self) -> Response {
+        Response::Answer {
+            stdout: self.stdout,
+            stderr: self.stderr,
+            code: 0,
+        }
     }
 }
 

@@ -33,5 +33,5 @@ pub mod variables;
 pub mod view;
 mod work_ahead;
 
-pub use answers::{DECLINED_REST, StatusWriter};
+pub use answers::{DECLINED_REST, Printed, StatusWriter};
 pub use declined::Declined;

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::Errno;
 use vigil_model::path::join;
 use vigil_model::tracked::{ByNumber, Directory, Tracked, TrackedEntry, TreeDiff};
 
-use super::findings::Findings;
+use super::findings::{Findings, Unseen};
 use super::focus::Focus;
 
 /// The findings of a full scan, updated since. They hold for one index, one question and one set of rules.
@@ -30,8 +31,8 @@ impl KeptFindings {
     /// Keeps the findings of a scan that looked at everything.
     ///
     /// # Errors
-    /// Something could not be looked at, or caused a warning, which must be repeated for each question. The findings are given
-    /// back.
+    /// Something could not be looked at, or caused a warning, which must be repeated for each question. A directory that may not
+    /// be read is no such thing: an event tells if it may. The findings are given back.
     pub fn new(findings: Findings) -> Result<Self, Box<Findings>> {
         match Self::can_be_kept(&findings) {
             true => Ok(Self {
@@ -47,7 +48,9 @@ impl KeptFindings {
     }
 
     fn can_be_kept(findings: &Findings) -> bool {
-        findings.unlisted.is_empty()
+        let is_forbidden =
+            |unseen: &Unseen| unseen.reason == Errno::ACCESS && !unseen.path.is_empty();
+        findings.unlisted.iter().all(is_forbidden)
             && findings.unknown.is_empty()
             && findings.warnings.is_empty()
             && !findings
@@ -66,6 +69,7 @@ impl KeptFindings {
             tracked: self.findings.tracked.clone(),
             untracked: non_tracked.untracked,
             ignored: non_tracked.ignored,
+            unlisted: non_tracked.unlisted,
             silent_paths: self.findings.silent_paths.clone(),
             ..Findings::default()
         };
@@ -232,6 +236,7 @@ impl KeptFindings {
         known.tracked.retain(|(number, _)| !has_file(*number));
         known.untracked.retain(|path| !has(path.as_ref()));
         known.ignored.retain(|path| !has(path.as_ref()));
+        known.unlisted.retain(|unseen| !has(unseen.path.as_ref()));
         known.silent_paths.files.retain(|number| !has_file(*number));
         known
             .silent_paths
@@ -245,6 +250,11 @@ impl KeptFindings {
         known.tracked.dedup_by_key(|(number, _)| *number);
         known.untracked.extend(later.untracked);
         known.ignored.extend(later.ignored);
+        known.unlisted.extend(later.unlisted);
+        known
+            .unlisted
+            .sort_by(|one, other| one.path.cmp(&other.path));
+        known.unlisted.dedup_by(|one, other| one.path == other.path);
         known.silent_paths.add(later.silent_paths);
         for paths in [&mut known.untracked, &mut known.ignored] {
             paths.sort_unstable();

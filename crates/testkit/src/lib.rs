@@ -15,6 +15,7 @@
 //! - [`objects`]: objects in sound and damaged repositories.
 //! - [`kills`]: git with a monitor whose daemon is killed again and again.
 //! - [`soak`]: many concurrent clients of a daemon with injected faults, over a long time.
+//! - [`privileges`]: programs without root's privileges.
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: reduces a failing one.
 
 pub mod action;
@@ -33,6 +34,7 @@ pub mod kills;
 pub mod monitor;
 pub mod objects;
 pub mod player;
+pub mod privileges;
 pub mod process;
 pub mod random;
 pub mod sandbox;

@@ -1,11 +1,11 @@
 //! The status of a working copy that a daemon keeps in memory, in the bytes that the command would write.
 //!
-//! Only the simple case is answered. If something has to be written to standard error, or done in the client's directory, the
-//! client does it all itself.
+//! Only the simple case is answered. If a message is given only once, or something has to be done in the client's directory,
+//! the client does it all itself.
 
 use bstr::{BString, ByteSlice};
 use vigil_daemon::protocol::StatusQuestion;
-use vigil_daemon::{Declined, StatusWriter};
+use vigil_daemon::{Declined, Printed, StatusWriter};
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
@@ -14,6 +14,7 @@ use vigil_git::repository::settings::Settings;
 use vigil_model::raw_text::{message_bytes, text_bytes};
 
 use super::arguments::Arguments;
+use super::lines;
 use super::plan::Plan;
 use super::settings::PrintSettings;
 use crate::hg;
@@ -29,7 +30,7 @@ impl StatusWriter for DaemonStatusWriter {
         prefix: BString,
         question: &StatusQuestion,
         environment: &Environment,
-    ) -> Result<Vec<u8>, Declined> {
+    ) -> Result<Printed, Declined> {
         let declined = |reason: &str| Declined::ThisTime(reason.into());
         let (print, pages) = settings(session)?;
         if pages && question.terminal.is_output {
@@ -63,10 +64,14 @@ impl StatusWriter for DaemonStatusWriter {
             .status_again(prefix, &plan.request)
             .map_err(|error| answer(&error.to_string()))?;
         let said_more = session.take_messages();
-        if !status.warnings.is_empty() || !said_more.is_empty() || status.cut_short.is_some() {
+        let is_complete = status.warnings.is_empty() || status.has_lasting_warnings;
+        if !is_complete || !said_more.is_empty() || status.cut_short.is_some() {
             return Err(answer("there is something to say of it"));
         }
-        Ok(output::write(plan.format, &status, &plan.presentation))
+        Ok(Printed {
+            stdout: output::write(plan.format, &status, &plan.presentation),
+            stderr: lines(&status.warnings, plan.hint_colors.as_ref()),
+        })
     }
 
     fn write_of_mercurial(
@@ -74,8 +79,12 @@ impl StatusWriter for DaemonStatusWriter {
         copy: &mut HgWorkingCopy,
         question: &StatusQuestion,
         environment: &Environment,
-    ) -> Result<Vec<u8>, Declined> {
-        hg::answer_from_session(copy, question, environment)
+    ) -> Result<Printed, Declined> {
+        let stdout = hg::answer_from_session(copy, question, environment)?;
+        Ok(Printed {
+            stdout,
+            ..Printed::default()
+        })
     }
 }
 

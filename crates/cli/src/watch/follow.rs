@@ -266,8 +266,10 @@ impl Follower<'_> {
         if reply.code != 0 {
             return Err(End::Reported(say(&reply)));
         }
-        // There is nobody to tell if standard error cannot be written.
-        let _ = write(rustix::stdio::stderr(), &reply.stderr);
+        if reply.stderr != self.last_reply.stderr {
+            // There is nobody to tell if standard error cannot be written.
+            let _ = write(rustix::stdio::stderr(), &reply.stderr);
+        }
         if reply.stdout != self.last_reply.stdout {
             match write(rustix::stdio::stdout(), &reply.stdout) {
                 Ok(()) => {}

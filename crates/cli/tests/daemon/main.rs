@@ -21,6 +21,7 @@ mod sandbox;
 mod shell;
 mod socket_activation;
 mod status_table;
+mod unreadable;
 mod unresponsive;
 mod watch;
 mod why;

@@ -229,9 +229,36 @@ fn the_advice_about_grafts_is_printed_as_soon_as_there_are_some() {
     let _serving = sandbox.serve();
     assert!(sandbox.assert_same_without_daemon("work", &["-s"], &[]));
     sandbox.write("work/.git/info/grafts", "nonsense\n");
-    assert!(!sandbox.assert_same_without_daemon("work", &["-s"], &[]));
+    for _ in 0..2 {
+        assert!(sandbox.assert_same_without_daemon("work", &["-s"], &[]));
+    }
     let output = sandbox.vigil("work", &["status", "-s"]);
     assert!(output.stderr.starts_with(b"hint: "), "{output:?}");
+    std::fs::remove_file(sandbox.path("work/.git/info/grafts")).unwrap();
+    assert!(sandbox.assert_same_without_daemon("work", &["-s"], &[]));
+    assert!(sandbox.vigil("work", &["status", "-s"]).stderr.is_empty());
+}
+
+#[test]
+fn advice_about_an_expanded_sparse_index_is_the_daemons_own() {
+    let sandbox = Sandbox::with_repository();
+    for arguments in [
+        &["sparse-checkout", "init", "--cone", "--sparse-index"][..],
+        &["sparse-checkout", "set", "other"],
+    ] {
+        sandbox.git_in("work", arguments);
+    }
+    let _serving = sandbox.serve();
+    assert!(sandbox.assert_same_without_daemon("work", &[], &[]));
+    sandbox.write("work/dir/other", "recorded, too\n");
+    for _ in 0..3 {
+        assert!(sandbox.assert_same_without_daemon("work", &[], &[]));
+    }
+    let output = sandbox.vigil("work", &["status"]);
+    assert!(output.stderr.starts_with(b"hint: "), "{output:?}");
+    for variables in [[("GIT_ADVICE", "0")], [("LANG", "C")]] {
+        assert!(sandbox.assert_same_without_daemon("work", &[], &variables));
+    }
 }
 
 #[test]

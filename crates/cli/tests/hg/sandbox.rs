@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 
 use vigil_testkit::hg::sandbox::{HgSandbox, is_installed};
 use vigil_testkit::hg::server::Server;
+use vigil_testkit::privileges::without_privileges;
 use vigil_testkit::sandbox::{default_parent, skip_test};
 
 /// Returns the installed Mercurial programs of those in `VIGIL_TESTS_HG`, a list with colons between, or `hg`.
@@ -19,26 +20,6 @@ pub(crate) fn hg_programs() -> Vec<PathBuf> {
         skip_test("a comparison with Mercurial", "Mercurial is missing");
     }
     there
-}
-
-/// Returns the beginning of a command line whose program may not read what its permissions forbid, not even for root. `None` if
-/// there is no such command line here.
-fn without_privileges() -> Option<&'static [&'static str]> {
-    const BEGINNING: &[&str] = &[
-        "setpriv",
-        "--bounding-set",
-        "-dac_override,-dac_read_search",
-    ];
-    if !rustix::process::geteuid().is_root() {
-        return Some(&[]);
-    }
-    let mut tried = Command::new("setpriv");
-    tried.args(BEGINNING.iter().skip(1)).arg("true");
-    if tried.output().is_ok_and(|output| output.status.success()) {
-        return Some(BEGINNING);
-    }
-    skip_test("what permissions forbid", "for root, this needs setpriv");
-    None
 }
 
 /// A working copy in a sandbox, for Mercurial and Vigil.

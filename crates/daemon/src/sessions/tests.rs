@@ -11,7 +11,7 @@ use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
 use vigil_testkit::sandbox::skip_test;
 
-use crate::answers::{Answers, DECLINED_REST, StatusWriter};
+use crate::answers::{Answers, DECLINED_REST, Printed, StatusWriter};
 use crate::declined::Declined;
 use crate::fsmonitor::TokenForm;
 use crate::protocol::{MonitorQuestion, PromptQuestion, Response, StatusQuestion};
@@ -25,7 +25,7 @@ impl StatusWriter for DecliningWriter {
         _: BString,
         _: &StatusQuestion,
         _: &Environment,
-    ) -> Result<Vec<u8>, Declined> {
+    ) -> Result<Printed, Declined> {
         Err(Declined::ThisTime("nobody writes".into()))
     }
 
@@ -34,7 +34,7 @@ impl StatusWriter for DecliningWriter {
         _: &mut HgWorkingCopy,
         _: &StatusQuestion,
         _: &Environment,
-    ) -> Result<Vec<u8>, Declined> {
+    ) -> Result<Printed, Declined> {
         Err(Declined::ThisTime("nobody writes".into()))
     }
 }

@@ -298,7 +298,10 @@ impl Assembly<'_> {
         status.ignored = std::mem::take(&mut findings.ignored);
         notices.extend(git_system::unknown(&findings.unknown));
         notices.extend(self.warnings(warnings, findings)?);
-        notices.extend(self.messages_in_order(said_before_submodules));
+        // What was read only once causes a message only once.
+        let messages = self.messages_in_order(said_before_submodules);
+        status.has_lasting_warnings = messages.is_empty();
+        notices.extend(messages);
         status.warnings = notices;
         if self.request.branch {
             match self.branch_status(&mut status.warnings) {

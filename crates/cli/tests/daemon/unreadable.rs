@@ -1,0 +1,100 @@
+//! Folders that may not be read.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use vigil_testkit::privileges::without_privileges;
+use vigil_testkit::sandbox::TextOutput;
+
+use super::sandbox::{RunningDaemon, Sandbox, VIGIL};
+
+/// Makes tracked files invisible, so that each question has to be told so.
+const TRACKED_UNSEEN: &str = "chmod 000 dir";
+
+/// What is said of a directory of which only what is not tracked is looked at.
+const BESIDE: &str = "what is beside its tracked files cannot be heard of";
+
+impl Sandbox {
+    /// A command that may not read what permissions forbid; `None` if that is not possible here.
+    fn unprivileged(&self, program: &str, folder: &str, arguments: &[&str]) -> Option<Command> {
+        let whole = [without_privileges()?, &[program], arguments].concat();
+        let (first, rest) = whole.split_first().unwrap();
+        let mut command = self.command(first, folder, rest);
+        command.env("GIT_OPTIONAL_LOCKS", "0");
+        Some(command)
+    }
+}
+
+#[test]
+fn a_folder_that_may_not_be_read_is_known_until_it_changes() {
+    let sandbox = Sandbox::with_repository();
+    let Some(daemon) = sandbox.unprivileged(VIGIL, "", &["daemon", "run"]) else {
+        return;
+    };
+    let _serving = RunningDaemon::start(daemon);
+    let run = |script: &str| {
+        let done = sandbox.command("sh", "work", &["-c", script]).status();
+        assert!(done.unwrap().success(), "{script}");
+    };
+    // The same warnings, too.
+    let assert_same = |after: &str| {
+        for arguments in [
+            &["status", "--porcelain=v2", "-uall"][..],
+            &["status", "-s", "--ignored"],
+            &["status", "-s", "--", "dir"],
+        ] {
+            let by = |program| {
+                let mut command = sandbox.unprivileged(program, "work", arguments).unwrap();
+                let mut output = TextOutput::from(command.output().unwrap());
+                // git warns in the order in which the file system lists the names.
+                let mut warnings: Vec<&str> = output.stderr.lines().collect();
+                warnings.sort_unstable();
+                output.stderr = warnings.concat();
+                output
+            };
+            assert_eq!(by(VIGIL), by("git"), "{after}: {arguments:?}");
+        }
+    };
+    for script in [
+        "mkdir closed dir/closed && touch closed/one dir/closed/two",
+        "chmod 000 closed",
+        "touch new",
+        "chmod 000 dir/closed",
+        "echo changed >file",
+        "chmod 700 closed",
+        "touch closed/three",
+        "chmod 000 closed",
+        "mv closed shut",
+        "chmod 700 shut",
+        "chmod 000 shut",
+        "rm new",
+        "echo shut >.gitignore",
+        "rm .gitignore",
+        "chmod 311 dir",
+        "chmod 755 dir",
+        TRACKED_UNSEEN,
+        "chmod 755 dir",
+        "mkdir outer && mkdir outer/inner && touch outer/x && chmod 000 outer/inner",
+        "rm outer/x",
+        "rm -rf dir/closed",
+    ] {
+        run(script);
+        for _ in 0..2 {
+            assert_same(script);
+        }
+        let scanned = &sandbox.daemon_status()["repositories"][0]["scanned"];
+        let is_everything =
+            |part: &serde_json::Value| part["path"] == "" && part["reason"] != BESIDE;
+        assert!(
+            script == TRACKED_UNSEEN || !scanned.as_array().unwrap().iter().any(is_everything),
+            "{script}: {scanned}"
+        );
+    }
+    let (answered, declined) = sandbox.question_counts();
+    assert_eq!((answered > 0, declined), (true, 0));
+    for folder in ["work/shut", "work/outer/inner"] {
+        let path = sandbox.path(folder);
+        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    }
+}
