@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString};
 use vigil_daemon::protocol::StatusQuestion;
-use vigil_daemon::{Declined, variables};
+use vigil_daemon::{Declined, Printed, variables};
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Kind;
@@ -24,7 +24,7 @@ pub(crate) fn answer_from_session(
     working_copy: &mut HgWorkingCopy,
     question: &StatusQuestion,
     environment: &Environment,
-) -> Result<Vec<u8>, Declined> {
+) -> Result<Printed, Declined> {
     let this_time = |reason: &str| Declined::ThisTime(reason.into());
     let not_plain = || this_time("the command line is not plain");
     let [own, working_directory, started_in, arguments @ ..] = question.arguments.as_slice() else {
@@ -70,7 +70,10 @@ pub(crate) fn answer_from_session(
         return Err(this_time("a pager without a terminal"));
     }
     match answered.result {
-        Ok(reply) if reply.stderr.is_empty() && reply.code == 0 => Ok(reply.stdout),
+        Ok(reply) if reply.code == 0 => Ok(Printed {
+            stdout: reply.stdout,
+            stderr: reply.stderr,
+        }),
         Ok(_) => declined("there is something to say of it".into()),
         Err(failed) if failed.abort.kind == Kind::Unsupported => {
             Err(Declined::ThisTime(failed.abort.message))

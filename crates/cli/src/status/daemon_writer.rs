@@ -80,11 +80,7 @@ impl StatusWriter for DaemonStatusWriter {
         question: &StatusQuestion,
         environment: &Environment,
     ) -> Result<Printed, Declined> {
-        let stdout = hg::answer_from_session(copy, question, environment)?;
-        Ok(Printed {
-            stdout,
-            ..Printed::default()
-        })
+        hg::answer_from_session(copy, question, environment)
     }
 }
 

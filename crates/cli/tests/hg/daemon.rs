@@ -142,6 +142,30 @@ fn after_each_change_the_daemon_answers_as_a_new_process() {
 }
 
 #[test]
+fn warnings_come_from_the_daemon_each_time() {
+    for hg in hg_programs() {
+        let served = WithDaemon::new(&hg);
+        let working = &served.working;
+        working.write("a", "1\n");
+        working.write(".hgignore", "syntax: none\n");
+        working.commit("first");
+        working.write("new", "");
+        for question in [&["hg", "status"][..], &["hg", "status", "a", "gone"]] {
+            for _ in 0..3 {
+                let is_served = served.assert_same_without_daemon(question, &[]);
+                assert!(is_served, "{question:?}");
+            }
+            let told = served.run(question, &[]);
+            assert!(!told.stderr.is_empty(), "{question:?} {told:?}");
+            working.assert_same_as_hg(&question[1..]);
+        }
+        working.write(".hgignore", "");
+        assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
+        assert!(served.run(&["hg", "status"], &[]).stderr.is_empty());
+    }
+}
+
+#[test]
 fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_away() {
     for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
@@ -251,7 +275,6 @@ fn each_client_is_answered_by_its_own_configuration() {
         assert!(served.assert_same_without_daemon(&["hg", "status"], other));
         for refused in [
             "[vigil]\ndaemon = no\n",
-            "[ui]\nignore = nowhere\n",
             "[extensions]\nwin32text =\n",
             "nonsense\n",
         ] {
@@ -261,12 +284,15 @@ fn each_client_is_answered_by_its_own_configuration() {
                 "{refused}"
             );
         }
-        std::fs::write(&rc, "[ui]\nquiet = yes\n").unwrap();
-        assert!(served.assert_same_without_daemon(&["hg", "status"], other));
+        for taken in ["[ui]\nquiet = yes\n", "[ui]\nignore = nowhere\n"] {
+            std::fs::write(&rc, taken).unwrap();
+            assert!(served.assert_same_without_daemon(&["hg", "status"], other));
+        }
         for arguments in [
             &["hg", "status", "-m"][..],
             &["hg", "status", "a"],
             &["hg", "status", "-A", "path:b", "."],
+            &["hg", "status", "nothing"],
         ] {
             assert!(
                 served.assert_same_without_daemon(arguments, &[]),
@@ -275,7 +301,6 @@ fn each_client_is_answered_by_its_own_configuration() {
         }
         for arguments in [
             &["hg", "status", "-i"][..],
-            &["hg", "status", "nothing"],
             &["hg", "status", "--bad"],
             &["hg", "status", "-T", "{nothing"],
             &["hg", "status", "re:("],

@@ -297,18 +297,17 @@ fn the_daemon_answers_for_the_current_sparse_profile() {
         working.hg(&["debugsetparents", "0"]);
         same(true);
         std::fs::write(&sparse, "%include nowhere\n").unwrap();
-        same(false);
+        same(true);
         std::fs::remove_file(&sparse).unwrap();
-        for (spec, is_by_daemon) in [
-            ("[include]\npath:d\npath:a\n", true),
-            ("[include]\npath:.\n[exclude]\npath:d\n", true),
-            ("[include]\n/a\npath:d\nrootfilesin:.\n", false),
+        for spec in [
+            "[include]\npath:d\npath:a\n",
+            "[include]\npath:.\n[exclude]\npath:d\n",
+            "[include]\n/a\npath:d\nrootfilesin:.\n",
         ] {
             working.set_narrowspec(spec);
             for question in ALL_WAYS {
-                assert_eq!(
+                assert!(
                     served.assert_same_without_daemon(question, &[]),
-                    is_by_daemon,
                     "{question:?}"
                 );
             }
