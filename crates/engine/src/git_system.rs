@@ -25,7 +25,8 @@ use vigil_model::verdict::{StatRules, Verdict, compare, worktree_mode};
 use vigil_rules::ignore::IgnoreRules;
 use vigil_rules::messages::Messages;
 use vigil_scan::{
-    ContentError, Difference, IgnoreScope, ListedDirectory, Observed, RulesFile, System, Unseen,
+    ContentError, Conversion, Difference, IgnoreScope, ListedDirectory, Observed, RulesFile,
+    System, Unseen,
 };
 
 use crate::checked_out::checked_out;
@@ -124,8 +125,12 @@ impl System for GitSystem<'_> {
             .map_err(|error| ContentError(message_bytes(&error)))
     }
 
-    fn conversion(&self, path: &BStr) -> Option<u64> {
-        self.converter.fingerprint(path)
+    fn conversion(&self, path: &BStr) -> Option<Conversion> {
+        let fingerprint = self.converter.fingerprint(path)?;
+        Some(Conversion {
+            number: fingerprint.number,
+            is_by_program: fingerprint.is_by_program,
+        })
     }
 
     fn affects_comparison(&self, name: &[u8]) -> bool {

@@ -36,8 +36,8 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, Tracked, TrackedFile};
 use vigil_model::{HashKind, ObjectId};
 use vigil_scan::{
-    ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, RulesFile, Scan,
-    ScanError, System,
+    ContentError, Conversion, Difference, Findings, IgnoreScope, ListedDirectory, Observed,
+    RulesFile, Scan, ScanError, System,
 };
 use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
@@ -499,12 +499,12 @@ impl System for HgSystem<'_> {
         Ok(is_same.unwrap_or_default())
     }
 
-    fn conversion(&self, path: &BStr) -> Option<u64> {
-        self.note_compared_with(path)
+    fn conversion(&self, path: &BStr) -> Option<Conversion> {
+        self.note_compared_with(path).map(Conversion::known)
     }
 
-    fn link_conversion(&self, path: &BStr) -> Option<u64> {
-        self.note_compared_with(path)
+    fn link_conversion(&self, path: &BStr) -> Option<Conversion> {
+        self.note_compared_with(path).map(Conversion::known)
     }
 
     fn warnings_len(&self) -> usize {

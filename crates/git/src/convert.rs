@@ -9,6 +9,7 @@ mod encoding;
 pub(crate) mod eol;
 mod error;
 mod explain;
+mod fingerprint;
 pub(crate) mod ident;
 mod process;
 mod read;
@@ -25,11 +26,12 @@ use std::io::Read;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
-use gix_hash::{Kind, ObjectId};
+use gix_hash::ObjectId;
 use parking_lot::Mutex;
 
 pub use error::Error;
 pub use explain::{Reason, Step, Treatment};
+pub use fingerprint::Fingerprint;
 pub use settings::{AutoCrlf, Driver, Settings};
 pub use shell::{ChildEnvironment, FilterStderr, shell_command};
 
@@ -56,9 +58,6 @@ const ATTRIBUTES: [&str; 6] = [
     "filter",
     "working-tree-encoding",
 ];
-
-/// Must be changed when the same attributes and settings come to mean another conversion.
-const FINGERPRINT_VERSION: u64 = 1;
 
 /// Converts files of one working tree; shared by threads.
 ///
@@ -161,32 +160,6 @@ impl Converter {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Returns a number for everything on which [`Converter::is_unchanged`] depends at `path` besides the contents and
-    /// the recorded blob. The number is the same as long as all of that is, in every process of one version of Vigil.
-    ///
-    /// `None` if the contents have to be compared each time: if another program takes part, if it is an error, or if git
-    /// may write a message (about text that is not in its declared encoding, which moreover is for the C library to
-    /// decide).
-    ///
-    /// Line endings that a checkout would write play no part, nor do `core.safecrlf` and `core.checkRoundtripEncoding`:
-    /// they only decide warnings. Where line endings depend on the blob in the index, that is the recorded one.
-    pub fn fingerprint(&self, path: &BStr) -> Option<u64> {
-        let plan = self.plan(path).ok()?;
-        if plan.runs_filter() || plan.encoding.is_some() {
-            return None;
-        }
-        let hash = match self.settings.hash {
-            Kind::Sha256 => 1,
-            _ => 0,
-        };
-        let eol = match plan.eol {
-            Action::Binary => 0,
-            Action::Text(_) => 1,
-            Action::Auto(_) => 2,
-        };
-        Some(FINGERPRINT_VERSION << 32 | hash << 16 | eol << 8 | u64::from(plan.ident))
     }
 
     /// Returns the blob id that the file would get. Parameters as in [`Converter::is_unchanged`].

@@ -16,7 +16,7 @@ use vigil_model::tracked::{Directory, TrackedFile};
 use super::Scan;
 use super::cache::ContentComparison;
 use super::findings::{Observed, Unseen};
-use super::system::{ContentError, Difference};
+use super::system::{ContentError, Conversion, Difference};
 use vigil_stamp::{Stamp, Survey};
 
 /// Contents that were compared in one directory: by earlier scans, and by this one. In the order of files, as long as files
@@ -164,7 +164,7 @@ fn is_unchanged(
         .binary_search_by_key(&at, |known| known.at)
         && let Some(known) = comparisons.earlier.get(known)
         && known.stamp == stamp
-        && known.conversion == conversion
+        && known.conversion == conversion.map(|conversion| conversion.number)
     {
         let known = *known;
         comparisons.now.push(known);
@@ -205,7 +205,9 @@ fn is_unchanged(
         *has_events = false;
         return Ok(false);
     };
-    let can_be_kept = conversion.is_some() && scan.system.warnings_len() == warnings_before;
+    let may_repeat = |conversion: Conversion| is_unchanged || !conversion.is_by_program;
+    let can_be_kept =
+        conversion.is_some_and(may_repeat) && scan.system.warnings_len() == warnings_before;
     *has_events &= can_be_kept;
     if let Some(stamp) = survey.trusted(stat, place.dir)
         && can_be_kept
@@ -213,7 +215,7 @@ fn is_unchanged(
         comparisons.now.push(ContentComparison {
             at,
             stamp,
-            conversion,
+            conversion: conversion.map(|conversion| conversion.number),
             is_unchanged,
         });
     }

@@ -20,8 +20,28 @@ use vigil_stamp::Stamp;
 
 use super::findings::Observed;
 
-/// The conversion of contents that nothing converts.
+/// The number of the conversion of contents that nothing converts.
 pub const NOT_CONVERTED: u64 = 0;
+
+/// How contents are converted before they are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// With another number, the verdict may be another.
+    pub number: u64,
+    /// Whether only the verdict that a file is unchanged may be used again. So it is if another program takes part: git, too,
+    /// trusts a file once it was found unchanged, and runs the program each time if it was not.
+    pub is_by_program: bool,
+}
+
+impl Conversion {
+    /// A conversion by which every verdict may be used again.
+    pub fn known(number: u64) -> Self {
+        Self {
+            number,
+            is_by_program: false,
+        }
+    }
+}
 
 /// A system that records files. It is asked from many threads. All paths are from the top of the working copy.
 pub trait System: Sync {
@@ -48,13 +68,12 @@ pub trait System: Sync {
         recorded: &ObjectId,
     ) -> Result<bool, ContentError>;
 
-    /// Identifies how the contents of the file at `path` are converted before they are compared: with another value, the verdict
-    /// may be another. `None` if that cannot be known.
-    fn conversion(&self, path: &BStr) -> Option<u64>;
+    /// Tells how the contents of the file at `path` are converted before they are compared. `None` if that cannot be known.
+    fn conversion(&self, path: &BStr) -> Option<Conversion>;
 
     /// The same for the symbolic link at `path`. Symbolic links are not converted, unless a system says otherwise.
-    fn link_conversion(&self, _path: &BStr) -> Option<u64> {
-        Some(NOT_CONVERTED)
+    fn link_conversion(&self, _path: &BStr) -> Option<Conversion> {
+        Some(Conversion::known(NOT_CONVERTED))
     }
 
     /// Whether a file of this name decides how the files in its directory and below are compared.

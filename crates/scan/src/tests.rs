@@ -90,8 +90,8 @@ impl System for RecordedFiles {
         Ok(id_of(&contents) == *recorded)
     }
 
-    fn conversion(&self, _: &BStr) -> Option<u64> {
-        Some(0)
+    fn conversion(&self, _: &BStr) -> Option<Conversion> {
+        Some(Conversion::known(0))
     }
 
     fn warnings_len(&self) -> usize {

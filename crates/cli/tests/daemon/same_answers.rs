@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
+use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::TextOutput;
 
-use super::sandbox::{Sandbox, VIGIL};
+use super::sandbox::{RunningDaemon, Sandbox, VIGIL};
 
 const FORMATS: [&[&str]; 15] = [
     &[],
@@ -221,6 +222,48 @@ fn what_only_the_client_can_answer_is_left_to_it() {
         sandbox.assert_same_without_daemon("work", &["-s"], &[]);
     }
     std::fs::remove_file(sandbox.path("work/.gitattributes")).unwrap();
+}
+
+/// Like git, which records in the index that a file is unchanged.
+#[test]
+fn a_filter_is_not_run_again_on_a_file_that_it_showed_to_be_unchanged() {
+    let sandbox = Sandbox::with_repository();
+    let filter = "echo ran >>../runs; cat";
+    sandbox.git_in("work", &["config", "filter.f.clean", filter]);
+    sandbox.write("work/.gitattributes", "dir/* filter=f\n");
+    sandbox.git_in("work", &["add", "."]);
+    sandbox.git_in("work", &["commit", "-q", "-m", "filtered"]);
+    let mut daemon = sandbox.command(VIGIL, "", &["daemon", "run"]);
+    daemon.env("VIGIL_DAEMON_REST_S", "0");
+    let _serving = RunningDaemon::start(daemon);
+    let runs_after = |contents: &str, shown: &str, variables: &[(&str, &str)]| {
+        wait_for_tick();
+        sandbox.write("work/dir/other", contents);
+        wait_for_tick();
+        let _ = std::fs::remove_file(sandbox.path("runs"));
+        for _ in 0..3 {
+            let mut command = sandbox.command(VIGIL, "work", &["status", "-s"]);
+            let output =
+                TextOutput::from(command.envs(variables.iter().copied()).output().unwrap());
+            assert_eq!(output.stdout, shown);
+        }
+        let runs = std::fs::read_to_string(sandbox.path("runs"));
+        runs.unwrap_or_default().lines().count()
+    };
+    for variables in [&[][..], &[("VIGIL_NO_DAEMON", "1")]] {
+        assert_eq!(runs_after("recorded, too\n", "", variables), 1);
+        assert_eq!(
+            runs_after("recorded, TOO\n", " M dir/other\n", variables),
+            3
+        );
+        assert_eq!(runs_after("recorded, too\n", "", variables), 1);
+    }
+    let (answered, _) = sandbox.question_counts();
+    assert!(answered > 0);
+    // Another command may come to another verdict.
+    let other = "echo ran >>../runs; tr o 0";
+    sandbox.git_in("work", &["config", "filter.f.clean", other]);
+    assert_eq!(runs_after("recorded, too\n", " M dir/other\n", &[]), 3);
 }
 
 #[test]

@@ -154,7 +154,10 @@ impl Explanation<'_> {
         let stamp = Stamp::from(stat);
         let conversion = match stat.is_symlink() {
             true => Some(NOT_CONVERTED),
-            false => self.session.converter.fingerprint(path),
+            false => {
+                let fingerprint = self.session.converter.fingerprint(path);
+                fingerprint.map(|fingerprint| fingerprint.number)
+            }
         };
         let is_it = |one: &ComparedRecord| {
             let has_conversion = one.flags.get() & ComparedRecord::HAS_CONVERSION != 0;

@@ -1,7 +1,7 @@
 //! Tests explanations of a conversion.
 
 use super::*;
-use crate::convert::{Reason, Step, Treatment};
+use crate::convert::{Fingerprint, Reason, Step, Treatment};
 use vigil_rules::attributes::Value;
 
 /// Explains `f` with these attributes, under changed settings.
@@ -18,7 +18,7 @@ fn explain(attributes: &str, change: impl FnOnce(&mut Settings)) -> Vec<Step> {
     steps
 }
 
-fn explain_nothing(fixture: &Fixture) -> Option<u64> {
+fn explain_nothing(fixture: &Fixture) -> Option<Fingerprint> {
     fixture
         .converter(fixture.settings(&[]))
         .fingerprint("none".into())

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Returns the fingerprint of `f` with these attributes, under changed settings.
-fn fingerprint(attributes: &str, change: impl FnOnce(&mut Settings)) -> Option<u64> {
+fn fingerprint(attributes: &str, change: impl FnOnce(&mut Settings)) -> Option<Fingerprint> {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", format!("f {attributes}\n"));
     let mut settings = fixture.settings(&[]);
@@ -11,7 +11,7 @@ fn fingerprint(attributes: &str, change: impl FnOnce(&mut Settings)) -> Option<u
     fixture.converter(settings).fingerprint("f".into())
 }
 
-fn with_driver(driver: Driver) -> Option<u64> {
+fn with_driver(driver: Driver) -> Option<Fingerprint> {
     fingerprint("filter=d", |settings| {
         settings.drivers.insert("d".into(), driver);
     })
@@ -32,9 +32,10 @@ fn each_conversion_has_its_own_fingerprint() {
     assert!(all.iter().all(Option::is_some), "{all:?}");
     assert_eq!(BTreeSet::from(all).len(), all.len(), "{all:?}");
     // Fingerprints that are on disk must not change.
-    assert_eq!(all[0], Some(0x1_0000_0000));
-    assert_eq!(all[4], Some(0x1_0000_0101));
-    assert_eq!(all[5], Some(0x1_0001_0000));
+    let numbers = all.map(|fingerprint| fingerprint.unwrap().number);
+    assert_eq!(numbers[0], 0x1_0000_0000);
+    assert_eq!(numbers[4], 0x1_0000_0101);
+    assert_eq!(numbers[5], 0x1_0001_0000);
 }
 
 #[test]
@@ -59,18 +60,34 @@ fn settings_are_part_of_the_fingerprint_where_they_decide() {
 }
 
 #[test]
-fn conversions_that_depend_on_programs_have_no_fingerprint() {
+fn the_fingerprint_of_a_filter_is_its_own() {
     let command = |clean: &str| Driver {
         clean: Some(clean.into()),
         ..Driver::default()
     };
-    let plain = fingerprint("", |_| {});
-    assert_eq!(with_driver(command("cat")), None);
     let process = Driver {
         process: Some("cat".into()),
         ..Driver::default()
     };
-    assert_eq!(with_driver(process), None);
+    let plain = fingerprint("", |_| {});
+    let all = [
+        plain,
+        with_driver(command("cat")),
+        with_driver(command("cat -u")),
+        with_driver(process),
+        fingerprint("filter=d ident", |settings| {
+            settings.drivers.insert("d".into(), command("cat"));
+        }),
+        fingerprint("filter=e", |settings| {
+            settings.drivers.insert("e".into(), command("cat"));
+        }),
+    ];
+    assert!(all.iter().all(Option::is_some), "{all:?}");
+    assert_eq!(BTreeSet::from(all).len(), all.len(), "{all:?}");
+    assert_eq!(with_driver(command("cat")), all[1]);
+    let by_program = all.map(|fingerprint| fingerprint.unwrap().is_by_program);
+    assert_eq!(by_program, [false, true, true, true, true, true]);
+
     let required = Driver {
         required: true,
         ..Driver::default()

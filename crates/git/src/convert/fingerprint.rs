@@ -1,0 +1,72 @@
+//! What identifies a conversion, so that a verdict on contents may be used again.
+
+use bstr::{BStr, ByteSlice};
+use gix_hash::Kind;
+use vigil_model::bytes::Writer;
+use vigil_model::state_layout::checksum;
+
+use super::Converter;
+use super::eol::Action;
+use super::settings::{Direction, Program};
+
+/// Must be changed when the same attributes and settings come to mean another conversion.
+const FINGERPRINT_VERSION: u64 = 1;
+
+/// Keeps the numbers for conversions by programs apart from the others.
+const FINGERPRINT_OF_PROGRAM: u64 = 1 << 63;
+
+/// How the contents of a file are converted before they are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fingerprint {
+    /// Stands for the conversion.
+    pub number: u64,
+    /// Whether a filter of the user's takes part.
+    pub is_by_program: bool,
+}
+
+impl Converter {
+    /// Returns a number for everything on which [`Converter::is_unchanged`] depends at `path` besides the contents and
+    /// the recorded blob. The number is the same as long as all of that is, in every process of one version of Vigil.
+    ///
+    /// `None` if the contents have to be compared each time: if it is an error, or if git may write a message (about text
+    /// that is not in its declared encoding, which moreover is for the C library to decide).
+    ///
+    /// Line endings that a checkout would write play no part, nor do `core.safecrlf` and `core.checkRoundtripEncoding`:
+    /// they only decide warnings. Where line endings depend on the blob in the index, that is the recorded one.
+    pub fn fingerprint(&self, path: &BStr) -> Option<Fingerprint> {
+        let plan = self.plan(path).ok()?;
+        if plan.encoding.is_some() {
+            return None;
+        }
+        let hash = match self.settings.hash {
+            Kind::Sha256 => 1,
+            _ => 0,
+        };
+        let eol = match plan.eol {
+            Action::Binary => 0,
+            Action::Text(_) => 1,
+            Action::Auto(_) => 2,
+        };
+        let number = FINGERPRINT_VERSION << 32 | hash << 16 | eol << 8 | u64::from(plan.ident);
+        if !plan.runs_filter() {
+            return Some(Fingerprint {
+                number,
+                is_by_program: false,
+            });
+        }
+        let (name, driver) = plan.driver.as_ref()?;
+        let (kind, command) = match driver.program(Direction::Clean)? {
+            Program::Command(command) => ("command", command),
+            Program::Process(command) => ("process", command),
+        };
+        let mut written = Writer::default();
+        for part in [name.as_bstr(), kind.into(), command] {
+            written.bytes(part);
+        }
+        written.array(&number.to_le_bytes());
+        Some(Fingerprint {
+            number: checksum(&written.0) | FINGERPRINT_OF_PROGRAM,
+            is_by_program: true,
+        })
+    }
+}
