@@ -351,6 +351,7 @@ impl Sessions {
             let summary = Statistics::summary_of(slots.iter().map(|slot| &slot.statistics));
             let files = slots.iter().map(|slot| slot.files.load(Ordering::Relaxed));
             let report = slots.iter().find_map(|slot| slot.watch_report());
+            let scanned_more = report.as_ref().map_or(0, |report| report.looked_at_more);
             let top = slots.iter().find_map(|slot| slot.top.get());
             let path = top.map_or_else(|| location.folder(), PathBuf::clone);
             let description = RepositoryDescription {
@@ -366,6 +367,7 @@ impl Sessions {
                 audits: slots.iter().map(|slot| slot.audited().audits).sum(),
                 differences: slots.iter().map(|slot| slot.audited().differences).sum(),
                 scanned: report.map_or_else(Vec::new, |report| report.looked_at),
+                scanned_more: scanned_more as u64,
             };
             (summary.idle, description)
         });

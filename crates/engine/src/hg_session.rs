@@ -516,11 +516,13 @@ impl HgSession {
         let trees = self.watch_positions().0.into_iter();
         let watches = trees.map(|(tree, _)| tree.watches());
         let recorded = self.recorded.as_ref();
+        let (looked_at, looked_at_more) = recorded
+            .map(|recorded| looked_at(self.watched.as_ref(), &recorded.tracked))
+            .unwrap_or_default();
         WatchReport {
             watches: watches.fold(0, usize::saturating_add),
-            looked_at: recorded
-                .map(|recorded| looked_at(self.watched.as_ref(), &recorded.tracked))
-                .unwrap_or_default(),
+            looked_at,
+            looked_at_more,
         }
     }
 

@@ -33,7 +33,10 @@ pub(super) fn unheard(daemon: &Description, top: &Path) -> Option<Check> {
     let Some((path, reason)) = known.scanned.first() else {
         return Some(Check::ok(subject, "all of it"));
     };
-    let number = count(known.scanned.len() as u64, "part");
+    let number = known
+        .scanned_more
+        .saturating_add(known.scanned.len() as u64);
+    let number = count(number, "part");
     let path = match path.is_empty() {
         true => "the top".into(),
         false => shown(path.as_ref()),
@@ -232,8 +235,9 @@ mod tests {
         assert_eq!(check(&repository, "/work").unwrap().verdict, Verdict::Ok);
         let scanned = ("a\x1b".into(), "it has no watch".into());
         repository.scanned = vec![scanned, ("b".into(), "".into())];
+        repository.scanned_more = 1000;
         let check = check(&repository, "/work").unwrap();
-        let fact = "not all: 2 parts looked at for every question, first \"a\\033\", since it has no watch";
+        let fact = "not all: 1,002 parts looked at for every question, first \"a\\033\", since it has no watch";
         assert_eq!(check, Check::note(check.subject, fact, ""));
     }
 

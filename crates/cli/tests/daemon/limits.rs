@@ -120,6 +120,36 @@ fn nothing_watched() {
 }
 
 #[test]
+fn how_much_cannot_be_watched_is_counted() {
+    run_in_namespaces("limits::much_unwatched", &[]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn much_unwatched() {
+    if !is_in_namespaces() {
+        return;
+    }
+    let sandbox = Sandbox::with_repository();
+    for number in 0..200 {
+        sandbox.write(&format!("work/{number}/file"), "recorded\n");
+    }
+    set_inotify_limit("watches", 50);
+    let _serving = sandbox.serve();
+    sandbox.git_in("work", &["add", "."]);
+    sandbox.assert_answered_as_by_git("work");
+    let described = sandbox.daemon_status()["repositories"][0].clone();
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    let named = described["scanned"].as_array().unwrap().len() as u64;
+    let all = named + number(&described["scanned_more"]);
+    assert_eq!(named, 100);
+    assert!((150..=200).contains(&all), "{described}");
+    let advice = sandbox.vigil("work", &["doctor"]).stdout;
+    let fact = format!("not all: {all} parts looked at for every question");
+    assert!(advice.contains_str(&fact), "{}", advice.as_bstr());
+}
+
+#[test]
 fn the_repository_that_is_asked_about_gets_the_watches_of_another() {
     run_in_namespaces("limits::watches_for_one", &[]);
 }

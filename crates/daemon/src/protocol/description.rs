@@ -71,6 +71,8 @@ pub struct RepositoryDescription {
     /// Paths that are looked at for each question, relative to the top of the working tree, with the reason. The
     /// list may be incomplete.
     pub scanned: Vec<(BString, BString)>,
+    /// How many more there are.
+    pub scanned_more: u64,
 }
 
 impl Description {
@@ -142,6 +144,9 @@ impl RepositoryDescription {
         fields.number(7, self.last_us);
         fields.number(8, self.asked_s);
         fields.number(10, self.ahead);
+        if self.scanned_more > 0 {
+            fields.number(11, self.scanned_more);
+        }
         fields.number(20, self.audits);
         fields.number(21, self.differences);
         for (path, reason) in &self.scanned {
@@ -166,6 +171,7 @@ impl RepositoryDescription {
                 8 => repository.asked_s = number(value)?,
                 9 => repository.scanned.push(read_pair(value)?),
                 10 => repository.ahead = number(value)?,
+                11 => repository.scanned_more = number(value)?,
                 20 => repository.audits = number(value)?,
                 21 => repository.differences = number(value)?,
                 _ => {}
@@ -220,6 +226,7 @@ mod tests {
                     audits: 4,
                     differences: 1,
                     scanned: vec![("dir".into(), "why".into()), ("".into(), "".into())],
+                    scanned_more: 18,
                 },
                 RepositoryDescription::default(),
             ],

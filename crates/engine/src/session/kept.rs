@@ -87,7 +87,9 @@ impl Session {
             report.watches = report.watches.saturating_add(tree.watches());
         }
         if let Some(index) = &self.index {
-            report.looked_at = looked_at(self.watched.as_ref(), &index.tracked);
+            let (named, more) = looked_at(self.watched.as_ref(), &index.tracked);
+            report.looked_at = named;
+            report.looked_at_more = more;
         }
         report
     }
@@ -122,20 +124,29 @@ pub(crate) fn basis(
     })
 }
 
-/// Returns the paths that are looked at for each question, and why; at most [`LOOKED_AT_MAX`]. If that is everything, it is the
-/// empty path. `watched` is `None` if nothing can be watched.
+/// Returns the paths that are looked at for each question, and why; at most [`LOOKED_AT_MAX`], and how many more there are. If
+/// that is everything, it is the empty path. `watched` is `None` if nothing can be watched.
 pub(crate) fn looked_at(
     watched: Option<&WatchedFindings>,
     tracked: &Tracked,
-) -> Vec<(BString, BString)> {
+) -> (Vec<(BString, BString)>, usize) {
     let why = watched.map_or(Some(UNWATCHED), WatchedFindings::not_kept);
     if let Some(why) = why {
-        return vec![(BString::default(), why.into())];
+        return (vec![(BString::default(), why.into())], 0);
     }
-    let silent_paths = watched.and_then(WatchedFindings::silent_paths).into_iter();
-    let all = silent_paths.flat_map(|silent_paths| each_time(silent_paths, tracked));
-    let named = all.take(LOOKED_AT_MAX);
-    named.map(|(path, why)| (path, why.into())).collect()
+    let Some(silent_paths) = watched.and_then(WatchedFindings::silent_paths) else {
+        return Default::default();
+    };
+    let named = each_time(silent_paths, tracked).take(LOOKED_AT_MAX);
+    let named: Vec<_> = named.map(|(path, why)| (path, why.into())).collect();
+    let SilentPaths {
+        files,
+        folders,
+        trees,
+    } = silent_paths;
+    let all = [files.len(), folders.len(), trees.len()];
+    let more = all.iter().sum::<usize>().saturating_sub(named.len());
+    (named, more)
 }
 
 fn each_time<'u>(

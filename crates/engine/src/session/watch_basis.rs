@@ -39,6 +39,8 @@ pub struct WatchReport {
     /// The paths that are looked at for each question even so, and why. Only the first ones are
     /// named.
     pub looked_at: Vec<(BString, BString)>,
+    /// How many more there are.
+    pub looked_at_more: usize,
 }
 
 /// What is known about one path, on which any answer about it is based.

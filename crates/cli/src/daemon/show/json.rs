@@ -78,6 +78,7 @@ struct Repository<'a> {
     audits: u64,
     differences: u64,
     scanned: Vec<Scanned<'a>>,
+    scanned_more: u64,
 }
 
 impl<'a> Repository<'a> {
@@ -101,6 +102,7 @@ impl<'a> Repository<'a> {
                     reason: Text(reason.as_bstr()),
                 })
                 .collect(),
+            scanned_more: repository.scanned_more,
         }
     }
 }
@@ -125,6 +127,7 @@ mod tests {
                 path: "/a".into(),
                 files: 3,
                 scanned: vec![("dir".into(), "why".into())],
+                scanned_more: 4,
                 ..RepositoryDescription::default()
             }],
             monitors: vec![MonitorDescription {
@@ -136,7 +139,7 @@ mod tests {
         let want = concat!(
             r#"{"schema":1,"pid":7,"version":"1.2.3","running_s":0,"connections":0,"files":3,"watches":0,"memory":0,"#,
             r#""questions":9,"declined":0,"median_us":0,"last_us":0,"repositories":[{"path":"/a","files":3,"watches":null,"#,
-            r#""memory":null,"questions":0,"median_us":0,"last_us":0,"asked_s":0,"ahead":0,"audits":0,"differences":0,"scanned":[{"path":"dir","reason":"why"}]}],"#,
+            r#""memory":null,"questions":0,"median_us":0,"last_us":0,"asked_s":0,"ahead":0,"audits":0,"differences":0,"scanned":[{"path":"dir","reason":"why"}],"scanned_more":4}],"#,
             r#""monitors":[{"socket":"/a/.git/socket","path":"/a"}]}"#,
             "\n"
         );

@@ -1,7 +1,7 @@
 //! The same as text: a line about the process, and a table of the repositories.
 
 use bstr::BString;
-use vigil_daemon::protocol::Description;
+use vigil_daemon::protocol::{Description, RepositoryDescription};
 use vigil_model::escape::quoted;
 
 use super::{files, version};
@@ -17,6 +17,9 @@ const HEADINGS: [&str; 7] = [
     "last",
     "asked",
 ];
+
+/// How many of the paths that are looked at for each question are named.
+const NAMED_MAX: usize = 10;
 
 /// One row: numbers, what they describe, and notes below it.
 struct Row {
@@ -47,16 +50,7 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
                 format!("{} ago", span(repository.asked_s)),
             ],
             name: quoted(&repository.path),
-            notes: repository
-                .scanned
-                .iter()
-                .map(|(path, reason)| {
-                    let path = match path.is_empty() {
-                        true => ".".into(),
-                        false => quoted(path),
-                    };
-                    bytes!["looked at each time: ", path, " (", quoted(reason), ")"].into()
-                })
+            notes: looked_at(repository)
                 .chain(differences(repository.differences))
                 .collect(),
         });
@@ -106,6 +100,22 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
     out
 }
 
+/// Notes on what is looked at for each question: the first ones, and how many more there are.
+fn looked_at(repository: &RepositoryDescription) -> impl Iterator<Item = BString> {
+    let scanned = &repository.scanned;
+    let unnamed = scanned.len().saturating_sub(NAMED_MAX) as u64;
+    let more = repository.scanned_more.saturating_add(unnamed);
+    let named = scanned.iter().take(NAMED_MAX).map(|(path, reason)| {
+        let path = match path.is_empty() {
+            true => ".".into(),
+            false => quoted(path),
+        };
+        bytes!["looked at each time: ", path, " (", quoted(reason), ")"].into()
+    });
+    let more = (more > 0).then(|| format!("looked at each time: {more} more").into());
+    named.chain(more)
+}
+
 /// A note on cached results that were found wrong, if any.
 fn differences(count: u64) -> Option<BString> {
     let text = format!("found wrong and forgotten: {count} (daemon.log beside the socket)");
@@ -122,7 +132,7 @@ fn mebibytes(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vigil_daemon::protocol::{MonitorDescription, RepositoryDescription};
+    use vigil_daemon::protocol::MonitorDescription;
 
     use super::*;
 
@@ -145,6 +155,9 @@ mod tests {
             ("".into(), "why".into()),
         ];
         odd.differences = 2;
+        let mut few = repository("/few", 3, Some(8));
+        few.scanned = (0..12).map(|_| ("b".into(), "why".into())).collect();
+        few.scanned_more = 50_000;
         let daemon = Description {
             pid: 7,
             program: "1.2.3 4.5.6".into(),
@@ -156,7 +169,7 @@ mod tests {
             declined: 1,
             median_us: 1500,
             last_us: 90,
-            repositories: vec![repository("/work", 3, None), odd],
+            repositories: vec![repository("/work", 3, None), odd, few],
             monitors: vec![MonitorDescription {
                 socket: "/a\tb/.git/socket".into(),
                 path: "/a\tb".into(),
@@ -171,9 +184,14 @@ files  watches   memory  questions    median      last    asked  repository
     looked at each time: a b (other file system)
     looked at each time: . (why)
     found wrong and forgotten: 2 (daemon.log beside the socket)
- 4003       12  5.0 MiB          4  1.500 ms  0.090 ms           total
+    3        8        -          2  1.500 ms  0.090 ms  3 s ago  /few
+NAMED
+    looked at each time: 50002 more
+ 4006       12  5.0 MiB          4  1.500 ms  0.090 ms           total
 git asks about "/a\tb" at "/a\tb/.git/socket"
 "#;
+        let named = ["    looked at each time: b (why)"; NAMED_MAX].join("\n");
+        let want = want.replace("NAMED", &named);
         assert_eq!(String::from_utf8(write(&daemon)).unwrap(), want);
     }
 }
