@@ -209,6 +209,9 @@ impl KeptFindings {
         for folder in &silent_paths.folders {
             focus.add_folder(tracked, folder.as_ref());
         }
+        for nested in &silent_paths.nested {
+            focus.add_folder(tracked, nested.tracked_folder.as_ref());
+        }
         for folder in &silent_paths.trees {
             focus.add_tree(tracked, folder.as_ref());
         }
@@ -242,6 +245,10 @@ impl KeptFindings {
             .silent_paths
             .folders
             .retain(|path| !has(path.as_ref()));
+        known
+            .silent_paths
+            .nested
+            .retain(|nested| !has(nested.tracked_folder.as_ref()));
         known.silent_paths.trees.retain(|path| !has(path.as_ref()));
         // If a folder is gone, all files below it are reported missing, even those outside the focus: new findings go first, and
         // win.

@@ -49,7 +49,7 @@ pub use system::{
     System,
 };
 pub use timing::Timing;
-pub use watch::{SilentPaths, Watch};
+pub use watch::{Nested, SilentPaths, Watch};
 
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 

@@ -20,6 +20,7 @@ use super::position::CurrentDir;
 use super::system::{IgnoreScope, RulesFile};
 use super::untracked::Found;
 use super::walk::{Task, Walk, Worker};
+use super::watch::Nested;
 use rustix::fs::{Mode, OFlags, openat};
 use vigil_model::request::IgnoredMode;
 use vigil_stamp::Stamp;
@@ -142,6 +143,11 @@ impl Walk<'_> {
             if found.changes_silently {
                 worker.findings.silent_paths.folders.push(path.to_owned());
             }
+            let nested = found.nested.drain(..).map(|nested| Nested {
+                path: nested,
+                tracked_folder: path.to_owned(),
+            });
+            worker.findings.silent_paths.nested.extend(nested);
             if rules_file == RulesFile::Unproven || found.has_unproven_rules {
                 worker.findings.silent_paths.trees.push(path.to_owned());
             }

@@ -52,6 +52,8 @@ pub(super) struct Found {
     pub(super) can_be_remembered: bool,
     /// Whether it rests on something whose changes cause no event.
     pub(super) changes_silently: bool,
+    /// Directories that are repositories, or may become ones without an event.
+    pub(super) nested: Vec<BString>,
     /// Whether it rests on rules whose changes cause no event.
     pub(super) has_unproven_rules: bool,
     /// The length of the tracked directory's path, with its slash.
@@ -101,6 +103,12 @@ impl Found {
         self.can_be_remembered = false;
         self.changes_silently = true;
     }
+
+    /// Notes that nothing would show that the directory at `path` became a repository, or ceased to be one.
+    fn may_be_nested(&mut self, path: &BStr) {
+        self.can_be_remembered = false;
+        self.nested.push(path.into());
+    }
 }
 
 /// A directory without tracked files whose contents are reported one by one.
@@ -112,6 +120,8 @@ pub(super) struct UntrackedDir {
 /// How to treat a directory without tracked files.
 enum Treatment {
     Settled(Kind),
+    /// It is a repository.
+    Repository(Kind),
     /// Report each thing in it by itself.
     Enter,
     /// Report it as one, by what is in it.
@@ -306,14 +316,16 @@ impl<'a> Walk<'a> {
         let by_names = self.treatment_by_folded_names(path.as_bstr());
         let treatment = by_names.unwrap_or_else(|| {
             let treatment = self.treatment(path.as_bstr(), ignoring.is_excluded);
-            if matches!(treatment, Treatment::Settled(_)) {
+            match treatment {
                 // The repository can change without changing any mtime that is recorded here.
-                found.must_be_looked_at_again();
+                Treatment::Repository(_) => found.may_be_nested(path.as_bstr()),
+                Treatment::Settled(_) => found.must_be_looked_at_again(),
+                _ => {}
             }
             treatment
         });
         let kind = match treatment {
-            Treatment::Settled(kind) => kind,
+            Treatment::Settled(kind) | Treatment::Repository(kind) => kind,
             Treatment::Unsearchable(reason) => {
                 self.add_unlisted(path.as_bstr(), reason, &mut found.unlisted);
                 found.must_be_looked_at_again();
@@ -366,7 +378,7 @@ impl<'a> Walk<'a> {
             return Treatment::Unsearchable(reason);
         }
         if is_repository == Ok(true) {
-            return Treatment::Settled(match relation {
+            return Treatment::Repository(match relation {
                 DirMatch::Below => Kind::Nothing,
                 _ if is_excluded => Kind::Ignored,
                 _ => Kind::Untracked,
@@ -466,7 +478,7 @@ impl<'a> Walk<'a> {
             path.extend_from_slice(entry.name.to_bytes());
             if self.is_metadata(path.as_bstr(), entry.kind) {
                 // A directory with such an entry may become a repository without a change to itself.
-                found.must_be_looked_at_again();
+                found.may_be_nested(path.get(..len.saturating_sub(1)).unwrap_or_default().into());
             }
             greatest = greatest.max(self.classify(
                 entry.kind,

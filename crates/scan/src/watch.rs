@@ -21,6 +21,17 @@ pub struct SilentPaths {
     pub folders: Vec<BString>,
     /// Folders, with everything below.
     pub trees: Vec<BString>,
+    /// Untracked folders that are repositories, or may become ones.
+    pub nested: Vec<Nested>,
+}
+
+/// An untracked folder that is a repository, or may become one: that depends on what is inside, which is not watched.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Nested {
+    /// The path of the folder, from the top.
+    pub path: BString,
+    /// The path of the folder with tracked files that it lies in.
+    pub tracked_folder: BString,
 }
 
 impl SilentPaths {
@@ -29,6 +40,7 @@ impl SilentPaths {
         self.files.extend(other.files);
         self.folders.extend(other.folders);
         self.trees.extend(other.trees);
+        self.nested.extend(other.nested);
     }
 
     /// Sorts everything and removes duplicates.
@@ -39,5 +51,7 @@ impl SilentPaths {
             paths.sort_unstable();
             paths.dedup();
         }
+        self.nested.sort_unstable();
+        self.nested.dedup();
     }
 }

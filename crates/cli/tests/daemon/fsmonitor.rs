@@ -889,3 +889,46 @@ fn installing_follows_no_link_that_came_with_the_repository() {
     let uninstalled = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
     assert_eq!(uninstalled.status.code(), Some(0));
 }
+
+/// Renames a file of `work`.
+fn rename(sandbox: &Sandbox, from: &str, to: &str) {
+    fs::rename(work_path(sandbox, from), work_path(sandbox, to)).unwrap();
+}
+
+#[test]
+fn a_repository_in_the_working_tree_is_reported_only_when_it_comes_or_goes() {
+    for (git, is_socket) in gits_and_ways() {
+        let (sandbox, _serving) = with_monitor(is_socket);
+        sandbox.git_in("work", &["worktree", "add", "-q", "inner"]);
+        sandbox.git_in("work", &["init", "-q", "a/other"]);
+        sandbox.write("work/a/other/file", "other\n");
+        sandbox.write("work/u/.git/HEAD", "none yet\n");
+        let_index_age(&sandbox, &git, "first");
+        let mut token = settled_token(&sandbox);
+        // No event tells of these.
+        let changes = [
+            ("a/other", "a/other/.git/HEAD", "a/other/.git/was"),
+            ("a/other", "a/other/.git/was", "a/other/.git/HEAD"),
+            ("inner", ".git/worktrees/inner", ".git/inner"),
+            ("inner", ".git/inner", ".git/worktrees/inner"),
+        ];
+        for (reported, from, to) in changes {
+            rename(&sandbox, from, to);
+            assert_same_without_monitor(&sandbox, &git, from);
+            let (next, paths) = query(&sandbox, &token);
+            assert!(
+                paths.iter().any(|path| path == reported),
+                "{from}: {paths:?}"
+            );
+            assert!(
+                !paths.iter().any(|path| path.starts_with("x/")),
+                "{from}: {paths:?}"
+            );
+            token = next;
+        }
+        fs::remove_dir_all(work_path(&sandbox, "u/.git")).unwrap();
+        sandbox.git_in("work", &["init", "-q", "u"]);
+        assert_same_without_monitor(&sandbox, &git, "a new repository");
+        settled_token(&sandbox);
+    }
+}

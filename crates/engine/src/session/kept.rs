@@ -17,6 +17,7 @@ const LOOKED_AT_MAX: usize = 100;
 
 /// Reasons why something is looked at for each question.
 const OTHER_NAMES: &str = "it has other names, or is a link or converted";
+const NESTED: &str = "it is a repository, or may become one";
 const SILENT_BESIDE: &str = "what is beside its tracked files cannot be heard of";
 
 impl Session {
@@ -143,8 +144,9 @@ pub(crate) fn looked_at(
         files,
         folders,
         trees,
+        nested,
     } = silent_paths;
-    let all = [files.len(), folders.len(), trees.len()];
+    let all = [files.len(), folders.len(), trees.len(), nested.len()];
     let more = all.iter().sum::<usize>().saturating_sub(named.len());
     (named, more)
 }
@@ -159,8 +161,11 @@ fn each_time<'u>(
     let folders = silent_paths.folders.iter().cloned();
     let trees = silent_paths.trees.iter().cloned();
     let folders = folders.map(|path| (path, SILENT_BESIDE));
+    let nested = silent_paths.nested.iter();
+    let nested = nested.map(|nested| (nested.path.clone(), NESTED));
     trees
         .map(|path| (path, UNWATCHED))
         .chain(folders)
+        .chain(nested)
         .chain(files)
 }
