@@ -6,6 +6,7 @@ use bstr::BString;
 use vigil_daemon::removal;
 use vigil_git::environment::Environment;
 use vigil_git::state_place;
+use vigil_linux::memory;
 use vigil_store::NoSteps;
 
 use crate::hg;
@@ -60,6 +61,8 @@ impl<'a> LocalStatus<'a> {
                 let _ = session.save(&NoSteps);
             }
         }
+        // All that the look took is free, and the next one may be far away.
+        memory::trim();
         let rest = REST_MIN.max(start.elapsed().saturating_mul(REST_FACTOR));
         self.not_before = Instant::now().checked_add(rest);
         reply

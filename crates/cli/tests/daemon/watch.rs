@@ -138,6 +138,26 @@ fn changes_without_events_are_found_by_watch() {
 }
 
 #[test]
+#[cfg(target_env = "gnu")]
+fn watch_keeps_no_memory_of_looks_of_its_own() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.git_in("work", &["config", "status.showUntrackedFiles", "all"]);
+    for folder in 0..10 {
+        std::fs::create_dir(sandbox.path(&format!("work/{folder}"))).unwrap();
+        for number in 0..4000 {
+            let name = format!("work/{folder}/a_long_name_of_an_untracked_file_{number}");
+            std::fs::File::create(sandbox.path(&name)).unwrap();
+        }
+    }
+    let mut watching = sandbox.watch_without_daemon("work");
+    watching.assert_next_contains(" untracked 40000 ");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", watching.child.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:"));
+    let kilobytes = line.unwrap().split_ascii_whitespace().nth(1).unwrap();
+    assert!(kilobytes.parse::<u64>().unwrap() < 4096, "{status}");
+}
+
+#[test]
 fn a_daemon_that_is_killed_or_started_costs_watch_no_line() {
     let sandbox = Sandbox::with_repository();
     let first = sandbox.serve();
