@@ -6,19 +6,24 @@ use std::time::Duration;
 
 use vigil_engine::session::Session;
 use vigil_engine::session::checkup::{Checkup, Crowd};
+use vigil_engine::status::StatusRequest;
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_linux::dir::bounded::Budget;
+use vigil_store::NoSteps;
 use vigil_testkit::sandbox::Sandbox;
 
 /// Returns what is found within `steps`, where ten untracked files are a crowd.
 fn checkup(sandbox: &Sandbox, steps: u64) -> Checkup {
+    let budget = Budget::new(steps, Duration::from_secs(3600));
+    session(sandbox).checkup(budget, 10).unwrap()
+}
+
+fn session(sandbox: &Sandbox) -> Session {
     let environment = Environment::new(sandbox.environment(), sandbox.top());
     let repository = discover(&environment, &sandbox.top()).unwrap();
-    let mut session = Session::open(repository, false, FilterStderr::Discard).unwrap();
-    let budget = Budget::new(steps, Duration::from_secs(3600));
-    session.checkup(budget, 10).unwrap()
+    Session::open(repository, false, FilterStderr::Discard).unwrap()
 }
 
 /// A repository with the tracked files `a`, `dir/b` and `dir/deep/c`, written and recorded long
@@ -53,6 +58,26 @@ fn in_a_small_and_quiet_working_copy_nothing_is_found() {
         ..Checkup::default()
     };
     assert_eq!(checkup(&sandbox, 1000), expected);
+}
+
+#[test]
+fn directories_that_are_gone_are_not_counted() {
+    let sandbox = aged_repository();
+    let answer_and_save = || {
+        let mut session = session(&sandbox);
+        session.status(&StatusRequest::default()).unwrap();
+        session.save(&NoSteps).unwrap();
+    };
+    for round in 0..3 {
+        for number in 0..20 {
+            sandbox.write(format!("{round}/{number}/file"), "");
+        }
+        sandbox.git(["add", "."]);
+        answer_and_save();
+        sandbox.git(["rm", "-rqf", &round.to_string()]);
+        answer_and_save();
+    }
+    assert_eq!(checkup(&sandbox, 1000).directories, 3);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use vigil_linux::dir::{EntryKind, open_dir_at};
 use vigil_linux::stat::stat_at;
 use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{DirNumber, Directory, ROOT, TrackedFile};
+use vigil_model::tracked::{DirNumber, Directory, ROOT, Tracked, TrackedFile};
 use vigil_model::verdict::{StatRules, Verdict, compare};
 
 use super::ignoring::{Decision, DirectoryRules, RulesIn};
@@ -69,6 +69,19 @@ const CROWDS_MAX: usize = 5;
 /// How deep directories without tracked files are searched: each level is held open.
 const DEPTH_MAX: usize = 64;
 
+/// Counts the directories of `tracked`. Not every number is in use: those of directories that are gone remain free.
+fn count_directories(tracked: &Tracked) -> u32 {
+    let budget = tracked.budget();
+    let mut pending = vec![ROOT];
+    let mut count = 0_u32;
+    while let Some(number) = pending.pop() {
+        count = count.saturating_add(1);
+        let directory = tracked.visit_within(number, 0, &budget);
+        pending.extend(directory.subdirs().map(|subdir| subdir.number));
+    }
+    count
+}
+
 impl Session {
     /// Looks through the working tree for what makes it slow, with one step of `budget` for each entry and each tracked file.
     /// At least `crowd_min` untracked entries in one place are a crowd.
@@ -87,7 +100,7 @@ impl Session {
         let sums = index.tracked.sums();
         found.entries = sums.entries;
         found.submodules = sums.gitlinks;
-        found.directories = index.tracked.directory_number_end();
+        found.directories = count_directories(&index.tracked);
         found.is_split = index.file.shared.is_some();
         found.is_sparse = index.file.is_sparse;
         found.has_untracked_cache = index.file.untracked_cache_origin.is_some();
