@@ -1,6 +1,8 @@
 //! The limits of a user and a process, and how much of them is in use, as proc(5) reports them.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -91,6 +93,8 @@ impl InotifyUse {
             if !is_own {
                 continue;
             }
+            // Several descriptors of one instance list the same watches.
+            let mut seen = HashSet::new();
             let descriptors = fs::read_dir(folder.join("fd"));
             for descriptor in descriptors.into_iter().flatten().flatten() {
                 if !budget.step() {
@@ -98,10 +102,12 @@ impl InotifyUse {
                 }
                 let target = fs::read_link(descriptor.path());
                 if target.is_ok_and(|target| target == Path::new("anon_inode:inotify")) {
-                    found.instances = found.instances.saturating_add(1);
                     let info = folder.join("fdinfo").join(descriptor.file_name());
-                    if let Ok(info) = File::open(info) {
-                        found.watches = found.watches.saturating_add(watches_in(info, budget));
+                    let info = File::open(info).map(|info| watches_in(info, budget));
+                    let (watches, digest) = info.unwrap_or_default();
+                    if watches == 0 || seen.insert(digest) {
+                        found.instances = found.instances.saturating_add(1);
+                        found.watches = found.watches.saturating_add(watches);
                     }
                 }
             }
@@ -111,18 +117,24 @@ impl InotifyUse {
     }
 }
 
-/// The number of lines in `info` that describe a watch.
-fn watches_in(mut info: impl Read, budget: &mut Budget) -> u64 {
+/// Returns the number of lines in `info` that describe a watch, and a digest of these lines.
+fn watches_in(mut info: impl Read, budget: &mut Budget) -> (u64, u64) {
     let mut watches = 0;
+    let mut digest = DefaultHasher::new();
+    let mut is_watch = false;
     let mut buffer = [0; 8192];
     // How much of `WATCH` the current line matches so far. `None` if the rest of the line does not matter.
     let mut matched = Some(0);
     loop {
         let bytes = match info.read(&mut buffer) {
-            Ok(0) | Err(_) => return watches,
+            Ok(0) | Err(_) => return (watches, digest.finish()),
             Ok(len) => buffer.get(..len).unwrap_or_default(),
         };
         for byte in bytes {
+            is_watch &= *byte != b'\n';
+            if is_watch {
+                digest.write_u8(*byte);
+            }
             matched = match matched {
                 _ if *byte == b'\n' => Some(0),
                 Some(at) if WATCH.get(at) == Some(byte) => Some(at.saturating_add(1)),
@@ -130,9 +142,10 @@ fn watches_in(mut info: impl Read, budget: &mut Budget) -> u64 {
             };
             if matched == Some(WATCH.len()) {
                 if !budget.step() {
-                    return watches;
+                    return (watches, digest.finish());
                 }
                 watches = watches.saturating_add(1);
+                is_watch = true;
                 matched = None;
             }
         }
@@ -185,6 +198,28 @@ mod tests {
         assert_eq!(others, nothing);
         let some = InotifyUse::of(proc.path(), uid, &mut budget(500));
         assert!(!some.is_whole && some.watches < 500, "{some:?}");
+    }
+
+    #[test]
+    fn an_instance_with_two_descriptors_counts_once() {
+        let proc = proc(10);
+        let uid = fs::metadata(proc.path()).unwrap().uid();
+        let count = || {
+            let found = InotifyUse::of(proc.path(), uid, &mut budget(2000));
+            (found.instances, found.watches)
+        };
+        assert_eq!(count(), (1, 10));
+        let process = proc.path().join("17");
+        let info = fs::read_to_string(process.join("fdinfo/3")).unwrap();
+        let copy = |name: &str, info: &str| {
+            symlink("anon_inode:inotify", process.join("fd").join(name)).unwrap();
+            fs::write(process.join("fdinfo").join(name), info).unwrap();
+        };
+        // The flags of a descriptor are its own.
+        copy("4", &format!("flags:\t0\n{info}"));
+        assert_eq!(count(), (1, 10));
+        copy("5", "flags:\t0\ninotify wd:1 ino:99\n");
+        assert_eq!(count(), (2, 11));
     }
 
     #[test]
