@@ -7,7 +7,6 @@ mod merged;
 pub(crate) mod table;
 mod value;
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -65,27 +64,22 @@ impl Stack {
 
     /// Returns the number of records in the log of `name`.
     pub(crate) fn log_count(&self, name: &BStr) -> Result<usize, Error> {
-        self.count_records(name, |record| !is_mark(record))
+        let mut count = 0_usize;
+        self.log_newest_first(name, |_, _| {
+            count = count.saturating_add(1);
+            true
+        })?;
+        Ok(count)
     }
 
     /// Whether there is a log of `name`, be it empty.
     pub(crate) fn has_log(&self, name: &BStr) -> Result<bool, Error> {
-        Ok(self.count_records(name, |_| true)? > 0)
-    }
-
-    /// Counts the records in the log of `name` that are not deleted and for which `counts` holds.
-    fn count_records(
-        &self,
-        name: &BStr,
-        counts: impl Fn(&LogRecord) -> bool,
-    ) -> Result<usize, Error> {
-        let mut counted = BTreeMap::new();
-        for table in self.tables()?.iter() {
-            table.for_each_log(name, |update, record| {
-                counted.insert(update, record.is_some_and(|(record, _)| counts(&record)));
-            })?;
-        }
-        Ok(counted.values().filter(|counts| **counts).count())
+        let mut has_log = false;
+        merged::for_each_log_record(&self.tables()?, name, |_, _| {
+            has_log = true;
+            false
+        })?;
+        Ok(has_log)
     }
 
     /// Calls `found` with each record in the log of `name` and its message, newest first, until it returns false.
@@ -94,23 +88,13 @@ impl Stack {
         name: &BStr,
         mut found: impl FnMut(LogRecord, &BStr) -> bool,
     ) -> Result<(), Error> {
-        let mut records = BTreeMap::new();
-        for table in self.tables()?.iter() {
-            table.for_each_log(name, |update, record| {
-                let record = record.filter(|(record, _)| !is_mark(record));
-                records.insert(
-                    update,
-                    record.map(|(record, message)| (record, message.to_owned())),
-                );
-            })?;
-        }
-        for (record, message) in records.into_values().rev().flatten() {
-            let message = message.strip_suffix(b"\n").unwrap_or(&message);
-            if !found(record, message.as_bstr()) {
-                break;
+        merged::for_each_log_record(&self.tables()?, name, |record, message| {
+            if is_mark(&record) {
+                return true;
             }
-        }
-        Ok(())
+            let message = message.strip_suffix(b"\n").unwrap_or(message);
+            found(record, message.as_bstr())
+        })
     }
 
     /// Copies cached tables to memory so that no file is mapped, if there is room for them.

@@ -78,6 +78,19 @@ impl<'a> Records<'a> {
         })
     }
 
+    /// Creates a reader of the records that follow one whose key is `key`, in the same block.
+    pub(super) fn resume(records: &'a [u8], key: Vec<u8>) -> Self {
+        Self {
+            values: Reader(records),
+            key,
+        }
+    }
+
+    /// The key of the current record, to resume after it.
+    pub(super) fn into_key(self) -> Vec<u8> {
+        self.key
+    }
+
     /// The key of the current record.
     pub(super) fn key(&self) -> &BStr {
         self.key.as_bstr()

@@ -1,11 +1,13 @@
 //! The references of all tables of a repository, as if there were one table.
 
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
 
 use super::error::Error;
 use super::table::{Cursor, Record, Table, Tables};
+use crate::reflog::LogRecord;
 
 /// Decides which references of a table count.
 pub(crate) type Filter = fn(&[u8]) -> bool;
@@ -117,4 +119,36 @@ impl<'t> FilteredCursor<'t> {
             self.cursor.advance()?;
         }
     }
+}
+
+/// Calls `found` with each record in the log of `name` and its message, newest first, until it returns false. If several of the
+/// `tables` have a record of the same update, the last one counts.
+pub(super) fn for_each_log_record(
+    tables: &Tables,
+    name: &BStr,
+    mut found: impl FnMut(LogRecord, &BStr) -> bool,
+) -> Result<(), Error> {
+    let mut cursors = Vec::new();
+    for table in tables.iter() {
+        cursors.push(table.log_cursor(name)?);
+    }
+    let updates = cursors.iter().enumerate();
+    let mut updates: BinaryHeap<(u64, usize)> = updates
+        .filter_map(|(at, cursor)| Some((cursor.update()?, at)))
+        .collect();
+    let mut last = None;
+    while let Some((update, at)) = updates.pop() {
+        let Some(cursor) = cursors.get_mut(at) else {
+            break;
+        };
+        if last.replace(update) != Some(update)
+            && let Some((record, message)) = cursor.record()
+            && !found(record, message)
+        {
+            break;
+        }
+        cursor.advance()?;
+        updates.extend(cursor.update().map(|update| (update, at)));
+    }
+    Ok(())
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs;
 
 use super::*;
@@ -83,6 +84,83 @@ fn every_log_is_found_through_indexes_of_any_depth() {
             assert_eq!(stack.log_count(absent.into()).unwrap(), 0, "{absent}");
         }
     }
+}
+
+#[test]
+fn of_a_log_no_more_is_read_than_asked_for() {
+    let sandbox = Sandbox::with_formats(RefFormat::Reftable, Kind::Sha1);
+    sandbox.git(["config", "reftable.blockSize", "256"]);
+    let ids = ["one", "two"].map(|message| sandbox.commit(message));
+    for _ in 0..20 {
+        for id in &ids {
+            sandbox.git([
+                "update-ref",
+                "--create-reflog",
+                "-m",
+                "m",
+                "refs/stash",
+                &id.to_string(),
+            ]);
+        }
+    }
+    sandbox.git(["pack-refs", "--all"]);
+    let list = fs::read_to_string(sandbox.git_dir().join("reftable/tables.list")).unwrap();
+    assert_eq!(list.lines().count(), 1);
+    let path = sandbox.git_dir().join("reftable").join(list.trim_end());
+    let name = "refs/stash".into();
+    assert_eq!(stack_of(&sandbox).log_count(name).unwrap(), 40);
+    // The oldest records are in the last block before the index of logs, whose start is next to last in the footer.
+    let mut bytes = fs::read(&path).unwrap();
+    let index = bytes[bytes.len() - 12..bytes.len() - 4].try_into().unwrap();
+    let index = usize::try_from(u64::from_be_bytes(index)).unwrap();
+    bytes[index - 30..index].fill(0);
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, bytes).unwrap();
+    let stack = stack_of(&sandbox);
+    assert!(stack.log_count(name).is_err());
+    assert!(stack.has_log(name).unwrap());
+    let mut found = 0;
+    let read = stack.log_newest_first(name, |_, _| {
+        found += 1;
+        found < 5
+    });
+    read.unwrap();
+    assert_eq!(found, 5);
+}
+
+#[test]
+fn records_of_one_log_in_several_tables_are_merged() {
+    let sandbox = Sandbox::with_formats(RefFormat::Reftable, Kind::Sha1);
+    sandbox.git(["config", "core.logAllRefUpdates", "always"]);
+    let ids = ["one", "two"].map(|message| sandbox.commit(message));
+    let mut tables_max = 0;
+    // Each transaction is smaller than half of the one before, so that git leaves it in a table of its own.
+    for (turn, count) in [900, 400, 180, 80, 35, 15, 6, 2].into_iter().enumerate() {
+        let id = ids[turn % 2];
+        let mut input = format!("update refs/stash {id}\n");
+        for number in 0..count {
+            input.push_str(&format!("update refs/tags/{number} {id}\n"));
+        }
+        let message = format!("turn {turn}");
+        let update = ["update-ref", "--stdin", "-m", &message];
+        sandbox.git_with_input(update, input.as_bytes());
+        if count == 15 {
+            sandbox.git(["reflog", "delete", "refs/stash@{3}"]);
+        }
+        let stack = stack_of(&sandbox);
+        tables_max = tables_max.max(stack.tables().unwrap().len());
+        let mut messages = String::new();
+        let read = stack.log_newest_first("refs/stash".into(), |_, message| {
+            messages.push_str(&format!("{message}\n"));
+            true
+        });
+        read.unwrap();
+        let of_git = sandbox.git(["log", "-g", "--format=%gs", "refs/stash"]);
+        assert_eq!(messages.trim_end(), of_git.trim_end());
+        let lines = messages.lines().count();
+        assert_eq!(stack.log_count("refs/stash".into()).unwrap(), lines);
+    }
+    assert!(tables_max >= 3, "{tables_max}");
 }
 
 #[test]
