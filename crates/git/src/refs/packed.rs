@@ -263,7 +263,8 @@ impl Packed {
 
     fn record_end(&self, at: usize) -> usize {
         let mut next = at + self.line(at).len() + 1;
-        if self.bytes.get(next) == Some(&b'^') {
+        // There should be one peeled line at most. If a damaged file has more, none of them starts a record.
+        while self.bytes.get(next) == Some(&b'^') {
             next += self.line(next).len() + 1;
         }
         next.min(self.bytes.len())
@@ -361,6 +362,28 @@ mod tests {
                 }
                 assert_eq!(packed.from("".into()).count(), count as usize);
             }
+        }
+    }
+
+    #[test]
+    fn peeled_lines_start_no_record_however_many_there_are() {
+        for peeled in [
+            format!("^{}\n^{}z\n", id(9), id(9)),
+            format!("^{}\n", id(9)).repeat(10_000),
+        ] {
+            let text = format!(
+                "# pack-refs with: peeled fully-peeled sorted \n{} refs/tags/a\n{peeled}{} refs/tags/b\n",
+                id(1),
+                id(2)
+            );
+            let packed = parse(&text).unwrap();
+            for (name, number) in [("refs/tags/a", 1), ("refs/tags/b", 2)] {
+                let found = packed.find(name.into()).unwrap().unwrap();
+                assert_eq!(found.id.to_string(), id(number));
+            }
+            // Whoever reads on comes to a line that should not be there.
+            let mut all = packed.from("".into());
+            assert!(all.next().unwrap().is_ok() && all.next().unwrap().is_err());
         }
     }
 
