@@ -4,7 +4,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{SendError, sync_channel};
-use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -14,6 +13,7 @@ use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location, Search};
 use vigil_linux::Errno;
+use vigil_linux::process::thread_builder;
 use vigil_linux::stat::stat_path;
 use vigil_model::raw_text::message_bytes;
 use vigil_watch::Watcher;
@@ -195,7 +195,7 @@ impl Answers {
                 let _ = panics::catch(|| slot.save());
             }
         };
-        let spawned = Builder::new().name("first".into()).spawn(find_out);
+        let spawned = thread_builder().name("first".into()).spawn(find_out);
         if spawned.is_err() {
             return self.monitor(&question, form);
         }

@@ -13,12 +13,12 @@ mod workers;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use vigil_linux::inotify::Queue;
+use vigil_linux::process::thread_builder;
 use vigil_linux::{ending, memory, mounts};
 
 use self::connection::Connection;
@@ -164,17 +164,17 @@ impl Server {
         }
         let host = self.host.clone();
         // Without this thread, each question does its own work.
-        let _ = Builder::new()
+        let _ = thread_builder()
             .name("ahead".to_owned())
             .spawn(move || work_ahead::run(host.answers(), &|| host.inform_and_audit()));
         let host = self.host.clone();
         // Without this thread, events are only read for a question.
-        let _ = Builder::new()
+        let _ = thread_builder()
             .name("events".to_owned())
             .spawn(move || work_ahead::read_events(host.answers()));
         let host = self.host.clone();
         // Without this thread, clients that wait for long compute the answer themselves.
-        let _ = Builder::new()
+        let _ = thread_builder()
             .name("at work".to_owned())
             .spawn(move || while host.at_work().inform_clients() {});
         let round = self.idle_max / ROUNDS;

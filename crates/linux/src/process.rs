@@ -111,8 +111,14 @@ pub fn survive_long_files() {
     }
 }
 
-/// The stack size, in bytes, that any code here may rely on: that of a thread of the standard library.
-const STACK_LEN: usize = 2 << 20;
+/// The stack size, in bytes, that any code here may rely on: that of a process by default. A walk through folders that are
+/// nested as deeply as a path can be long needs more than the standard library gives to a thread.
+const STACK_LEN: usize = 8 << 20;
+
+/// Returns a builder of threads that have the usual stack.
+pub fn thread_builder() -> std::thread::Builder {
+    std::thread::Builder::new().stack_size(STACK_LEN)
+}
 
 /// Calls `run` on a stack of the usual size, however small the limit of this process is (`RLIMIT_STACK` in getrlimit(2)).
 pub fn with_usual_stack<T: Send>(run: impl Fn() -> T + Sync) -> T {
@@ -121,8 +127,7 @@ pub fn with_usual_stack<T: Send>(run: impl Fn() -> T + Sync) -> T {
         return run();
     }
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_LEN);
-        match thread.spawn_scoped(scope, &run) {
+        match thread_builder().spawn_scoped(scope, &run) {
             Ok(thread) => thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),

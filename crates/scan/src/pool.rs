@@ -7,11 +7,12 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{Builder, Scope};
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Resource, getrlimit};
+use vigil_linux::process::thread_builder;
 use vigil_linux::process::{Usage, cores, usage};
 
 /// The maximum number of workers, however slow the disk is.
@@ -251,7 +252,7 @@ where
 {
     fn start<'scope>(self, scope: &'scope Scope<'scope, 'env>) {
         // If no thread can be started, the existing workers do all the work.
-        let _ = Builder::new().spawn_scoped(scope, move || self.work(scope));
+        let _ = thread_builder().spawn_scoped(scope, move || self.work(scope));
     }
 
     fn work<'scope>(self, scope: &'scope Scope<'scope, 'env>) {

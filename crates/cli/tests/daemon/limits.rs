@@ -62,6 +62,31 @@ fn set_inotify_limit(what: &str, count: usize) {
 }
 
 #[test]
+fn folders_as_deep_as_a_path_may_be_end_nobody() {
+    let sandbox = Sandbox::with_repository();
+    let mut serving = sandbox.serve();
+    let mut folders = vec![sandbox.path("work/d")];
+    while let Some(last) = folders.last().filter(|last| last.as_os_str().len() < 4090) {
+        std::fs::create_dir(last).unwrap();
+        folders.push(last.join("d"));
+    }
+    for _ in 0..2 {
+        sandbox.assert_answered_as_by_git("work");
+    }
+    assert!(serving.is_running());
+    let script = format!("ulimit -s 1024 && exec {VIGIL} status");
+    let mut alone = sandbox.command("sh", "work", &["-c", &script]);
+    let output = alone.env("VIGIL_NO_DAEMON", "1").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", output.stderr.as_bstr());
+    // Whoever removes all at once keeps them all open.
+    folders.pop();
+    folders
+        .iter()
+        .rev()
+        .for_each(|folder| std::fs::remove_dir(folder).unwrap());
+}
+
+#[test]
 fn without_watches_for_all_folders_every_change_is_seen() {
     run_in_namespaces("limits::few_watches", &[]);
 }

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::thread::Builder;
 use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
@@ -14,6 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use vigil_git::environment::Environment;
 use vigil_linux::process::is_alive;
+use vigil_linux::process::thread_builder;
 
 use super::options::Recipient;
 use super::parent::Parent;
@@ -55,7 +55,7 @@ impl WaitingShell {
         let pid = Pid::from_raw(recipient.shell).ok_or(Errno::SRCH)?;
         let process = pidfd_open(pid, PidfdFlags::empty())?;
         let lives = process.try_clone()?;
-        Builder::new().spawn(move || {
+        thread_builder().spawn(move || {
             let mut ends = [PollFd::new(&lives, PollFlags::IN)];
             while poll(&mut ends, None) == Err(Errno::INTR) {}
             std::process::exit(0);

@@ -1,7 +1,6 @@
 //! Answering one request, in a process that ends afterwards.
 
 use std::sync::mpsc::channel;
-use std::thread::Builder;
 use std::time::Duration;
 
 use vigil_engine::prompt::PromptRequest;
@@ -18,6 +17,7 @@ use crate::client::{Client, Unanswered};
 use crate::protocol::{self, PromptQuestion, Response};
 use crate::start;
 use crate::variables;
+use vigil_linux::process::thread_builder;
 
 /// An answer, and what was learned from it.
 pub struct Answered {
@@ -89,7 +89,7 @@ pub(super) fn ask_within(
         // The receiver may have given up.
         let _ = sender.send(answered);
     };
-    Builder::new().spawn(ask).ok()?;
+    thread_builder().spawn(ask).ok()?;
     receiver.recv_timeout(within).ok()
 }
 

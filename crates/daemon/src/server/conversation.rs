@@ -3,12 +3,12 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use bstr::BString;
 use rustix::io::Errno;
 use vigil_linux::memory;
+use vigil_linux::process::thread_builder;
 use vigil_model::raw_text::message_bytes;
 
 use super::at_work::AtWork;
@@ -123,7 +123,7 @@ impl Host {
             });
             host.is_tidying.store(false, Ordering::Relaxed);
         };
-        if Builder::new().name("tidy".into()).spawn(tidy_up).is_err() {
+        if thread_builder().name("tidy".into()).spawn(tidy_up).is_err() {
             self.is_tidying.store(false, Ordering::Relaxed);
         }
     }

@@ -1,9 +1,9 @@
 //! The threads that answer: one for each open question, up to a limit, and a few that wait.
 
 use std::sync::Arc;
-use std::thread::Builder;
 
 use parking_lot::Mutex;
+use vigil_linux::process::thread_builder;
 
 /// The most threads.
 const WORKERS_MAX: usize = 64;
@@ -47,7 +47,7 @@ impl Workers {
             counts.waiting = counts.waiting.saturating_add(1);
             drop(counts);
             let workers = self.clone();
-            let spawned = Builder::new()
+            let spawned = thread_builder()
                 .name("worker".into())
                 .spawn(move || workers.run());
             if spawned.is_err() {

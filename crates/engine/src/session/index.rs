@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::Builder;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::Errno;
+use vigil_linux::process::thread_builder;
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::clock::untrusted_since;
 use vigil_model::index::{CacheTree, Entry, Index};
@@ -550,7 +550,7 @@ impl Session {
         let (refs, objects) = (&self.refs, &self.objects);
         std::thread::scope(|scope| {
             // Only saves time: without the thread, the tree is read when it is needed.
-            let _ = Builder::new().spawn_scoped(scope, || read_head_ahead(refs, objects));
+            let _ = thread_builder().spawn_scoped(scope, || read_head_ahead(refs, objects));
             read(repository)
         })
     }
