@@ -430,7 +430,11 @@ impl<'a> Walk<'a> {
                 if !is_gone(error) {
                     self.add_unlisted(path.as_bstr(), error, &mut found.unlisted);
                 }
-                found.must_be_looked_at_again();
+                match error {
+                    // An event tells when it may be opened.
+                    Errno::ACCESS => found.can_be_remembered = false,
+                    _ => found.must_be_looked_at_again(),
+                }
                 return Kind::Nothing;
             }
         };

@@ -37,12 +37,12 @@ impl watched::ChangeFilter for IgnoredChanges<'_> {
         &self,
         paths: &mut BTreeSet<BString>,
         folders: &mut BTreeSet<BString>,
-        untracked: &[BString],
+        shown: &[BString],
         watch: &dyn Watch,
     ) {
         let mut look = Look {
             parts: self,
-            untracked,
+            shown,
             watch,
             by_folder: HashMap::new(),
             folders_left: FOLDERS_MAX,
@@ -56,7 +56,7 @@ impl watched::ChangeFilter for IgnoredChanges<'_> {
 /// What is known while changes are judged.
 struct Look<'s> {
     parts: &'s IgnoredChanges<'s>,
-    untracked: &'s [BString],
+    shown: &'s [BString],
     watch: &'s dyn Watch,
     by_folder: HashMap<BString, RulesIn>,
     folders_left: usize,
@@ -120,12 +120,12 @@ impl Look<'_> {
 
     /// Whether the answer has `path`, something below it, or a folder above it.
     fn is_shown(&self, path: &BStr) -> bool {
-        let has = |path: &BString| self.untracked.binary_search(path).is_ok();
+        let has = |path: &BString| self.shown.binary_search(path).is_ok();
         let ends = path.find_iter(b"/");
         let mut above = ends.filter_map(|end| path.get(..=end).map(BString::from));
         let folder = join(path, BStr::new(""));
-        let first = self.untracked.partition_point(|shown| *shown < folder);
-        let below = self.untracked.get(first);
+        let first = self.shown.partition_point(|shown| *shown < folder);
+        let below = self.shown.get(first);
         above.any(|above| has(&above))
             || has(&path.to_owned())
             || below.is_some_and(|shown| shown.starts_with(&folder))

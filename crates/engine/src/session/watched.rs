@@ -1,5 +1,6 @@
 //! The findings in the working tree, kept true by the kernel's events: only what changed is looked at again.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
@@ -54,13 +55,13 @@ pub(crate) fn top_of(path: &Path) -> Result<Top, ScanError> {
 
 /// Tells which changes affect no answer.
 pub(crate) trait ChangeFilter {
-    /// Removes from `paths` and `folders`, which changed, those that do not affect an answer with these `untracked` paths, which
-    /// are in order. New folders are watched by `watch` before they are searched.
+    /// Removes from `paths` and `folders`, which changed, those that do not affect an answer that has the paths `shown`, which
+    /// are in order, besides tracked files. New folders are watched by `watch` before they are searched.
     fn leave_out(
         &self,
         paths: &mut BTreeSet<BString>,
         folders: &mut BTreeSet<BString>,
-        untracked: &[BString],
+        shown: &[BString],
         watch: &dyn Watch,
     );
 }
@@ -250,8 +251,8 @@ impl WatchedFindings {
             }) = to_look_at
             {
                 if let Some(change_filter) = change_filter {
-                    let shown = &kept.known.findings().untracked;
-                    change_filter.leave_out(&mut paths, &mut folders, shown, &listener);
+                    let shown = shown(kept.known.findings());
+                    change_filter.leave_out(&mut paths, &mut folders, &shown, &listener);
                 }
                 let changed = kept.known.take_changed_directories();
                 let focus = kept.known.focus(tracked, &paths, &folders, &ruled);
@@ -526,6 +527,17 @@ fn linked_at(top: &Path) -> impl Iterator<Item = BString> {
         stat.is_ok_and(|stat| stat.is_file() && stat.nlink > 1)
     };
     GOVERNING.into_iter().filter(is_linked).map(BString::from)
+}
+
+/// Returns the paths in an answer besides tracked files, in order: those that are untracked, and those that warnings name.
+fn shown(findings: &Findings) -> Cow<'_, [BString]> {
+    if findings.unlisted.is_empty() {
+        return Cow::Borrowed(&findings.untracked);
+    }
+    let unlisted = findings.unlisted.iter().map(|unseen| &unseen.path);
+    let mut shown: Vec<BString> = findings.untracked.iter().chain(unlisted).cloned().collect();
+    shown.sort_unstable();
+    Cow::Owned(shown)
 }
 
 /// The maximum number of changes to look at one by one, in a tree with these `tracked` files.
