@@ -15,6 +15,7 @@ use vigil_linux::dir::EntryKind;
 use vigil_linux::stat::Stat;
 use vigil_linux::{Errno, errno};
 use vigil_model::ObjectId;
+use vigil_model::conversion::Conversion;
 use vigil_model::facts::ObservedStat;
 use vigil_model::mode::FileMode;
 use vigil_model::path::join;
@@ -25,8 +26,7 @@ use vigil_model::verdict::{StatRules, Verdict, compare, worktree_mode};
 use vigil_rules::ignore::IgnoreRules;
 use vigil_rules::messages::Messages;
 use vigil_scan::{
-    ContentError, Conversion, Difference, IgnoreScope, ListedDirectory, Observed, RulesFile,
-    System, Unseen,
+    ContentError, Difference, IgnoreScope, ListedDirectory, Observed, RulesFile, System, Unseen,
 };
 
 use crate::checked_out::checked_out;
@@ -126,11 +126,7 @@ impl System for GitSystem<'_> {
     }
 
     fn conversion(&self, path: &BStr) -> Option<Conversion> {
-        let fingerprint = self.converter.fingerprint(path)?;
-        Some(Conversion {
-            number: fingerprint.number,
-            is_by_program: fingerprint.is_by_program,
-        })
+        self.converter.fingerprint(path)
     }
 
     fn affects_comparison(&self, name: &[u8]) -> bool {

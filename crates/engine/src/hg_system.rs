@@ -28,6 +28,7 @@ use vigil_hg::working_file;
 use vigil_linux::Errno;
 use vigil_linux::dir::EntryKind;
 use vigil_linux::stat::{Stat, lstat_path, stat_at, stat_path};
+use vigil_model::conversion::Conversion;
 use vigil_model::facts::RecordedStat;
 use vigil_model::index::{Entry as Record, EntryFlags};
 use vigil_model::mode::FileMode;
@@ -36,8 +37,8 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, Tracked, TrackedFile};
 use vigil_model::{HashKind, ObjectId};
 use vigil_scan::{
-    ContentError, Conversion, Difference, Findings, IgnoreScope, ListedDirectory, Observed,
-    RulesFile, Scan, ScanError, System,
+    ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, RulesFile, Scan,
+    ScanError, System,
 };
 use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;

@@ -190,8 +190,8 @@ pub struct Status {
     pub long: Option<LongStatus>,
     /// The whole lines that git would write to stderr.
     pub warnings: Vec<BString>,
-    /// Whether the session's next answer has the same `warnings` if nothing changes. Otherwise, some may be given only once.
-    pub has_lasting_warnings: bool,
+    /// Whether some of the `warnings` may be given only once, so that the session's next answer may lack them.
+    pub warns_once: bool,
     /// Set if the answer stops at where HEAD points, because the history of the branches cannot be read or a branch's setting is
     /// invalid: nothing else is then filled in.
     pub cut_short: Option<CutShort>,

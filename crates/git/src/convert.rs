@@ -31,7 +31,6 @@ use parking_lot::Mutex;
 
 pub use error::Error;
 pub use explain::{Reason, Step, Treatment};
-pub use fingerprint::Fingerprint;
 pub use settings::{AutoCrlf, Driver, Settings};
 pub use shell::{ChildEnvironment, FilterStderr, shell_command};
 

@@ -10,6 +10,7 @@ pub mod calendar;
 pub mod change;
 pub mod clock;
 pub mod config_value;
+pub mod conversion;
 pub mod escape;
 pub mod facts;
 #[cfg(feature = "fuzzing")]

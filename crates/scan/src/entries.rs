@@ -10,13 +10,14 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
 use vigil_linux::stat::{Stat, stat_at, stat_at_first};
 use vigil_linux::{Errno, errno};
+use vigil_model::conversion::Conversion;
 use vigil_model::path::{has_impossible_component, join};
 use vigil_model::tracked::{Directory, TrackedFile};
 
 use super::Scan;
 use super::cache::ContentComparison;
 use super::findings::{Observed, Unseen};
-use super::system::{ContentError, Conversion, Difference};
+use super::system::{ContentError, Difference};
 use vigil_stamp::{Stamp, Survey};
 
 /// Contents that were compared in one directory: by earlier scans, and by this one. In the order of files, as long as files

@@ -45,8 +45,7 @@ pub use findings::{Findings, Observed, Unseen};
 pub use focus::Focus;
 pub use kept_findings::KeptFindings;
 pub use system::{
-    ContentError, Conversion, Difference, IgnoreScope, ListedDirectory, NOT_CONVERTED, RulesFile,
-    System,
+    ContentError, Difference, IgnoreScope, ListedDirectory, NOT_CONVERTED, RulesFile, System,
 };
 pub use timing::Timing;
 pub use watch::{Nested, SilentPaths, Watch};

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Resource, getrlimit};
-use vigil_linux::process::thread_builder;
-use vigil_linux::process::{Usage, cores, usage};
+use vigil_linux::process::{Usage, cores, thread_builder, usage};
 
 /// The maximum number of workers, however slow the disk is.
 const WORKERS_MAX: usize = 64;

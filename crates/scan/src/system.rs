@@ -12,6 +12,7 @@ use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::Stat;
 use vigil_model::ObjectId;
+use vigil_model::conversion::Conversion;
 use vigil_model::mode::FileMode;
 use vigil_model::raw_text::raw;
 use vigil_model::timestamp::Timestamp;
@@ -22,26 +23,6 @@ use super::findings::Observed;
 
 /// The number of the conversion of contents that nothing converts.
 pub const NOT_CONVERTED: u64 = 0;
-
-/// How contents are converted before they are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conversion {
-    /// With another number, the verdict may be another.
-    pub number: u64,
-    /// Whether only the verdict that a file is unchanged may be used again. So it is if another program takes part: git, too,
-    /// trusts a file once it was found unchanged, and runs the program each time if it was not.
-    pub is_by_program: bool,
-}
-
-impl Conversion {
-    /// A conversion by which every verdict may be used again.
-    pub fn known(number: u64) -> Self {
-        Self {
-            number,
-            is_by_program: false,
-        }
-    }
-}
 
 /// A system that records files. It is asked from many threads. All paths are from the top of the working copy.
 pub trait System: Sync {

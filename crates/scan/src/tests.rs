@@ -13,6 +13,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::Errno;
 use vigil_linux::dir::EntryKind;
 use vigil_linux::stat::{Stat, lstat_path, stat_at};
+use vigil_model::conversion::Conversion;
 use vigil_model::facts::RecordedStat;
 use vigil_model::index::{Entry, EntryFlags};
 use vigil_model::mode::FileMode;

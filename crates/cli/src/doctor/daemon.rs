@@ -33,10 +33,7 @@ pub(super) fn unheard(daemon: &Description, top: &Path) -> Option<Check> {
     let Some((path, reason)) = known.scanned.first() else {
         return Some(Check::ok(subject, "all of it"));
     };
-    let number = known
-        .scanned_more
-        .saturating_add(known.scanned.len() as u64);
-    let number = count(number, "part");
+    let number = count(known.scanned_count(), "part");
     let path = match path.is_empty() {
         true => "the top".into(),
         false => shown(path.as_ref()),

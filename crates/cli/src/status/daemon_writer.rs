@@ -64,8 +64,7 @@ impl StatusWriter for DaemonStatusWriter {
             .status_again(prefix, &plan.request)
             .map_err(|error| answer(&error.to_string()))?;
         let said_more = session.take_messages();
-        let is_complete = status.warnings.is_empty() || status.has_lasting_warnings;
-        if !is_complete || !said_more.is_empty() || status.cut_short.is_some() {
+        if status.warns_once || !said_more.is_empty() || status.cut_short.is_some() {
             return Err(answer("there is something to say of it"));
         }
         Ok(Printed {

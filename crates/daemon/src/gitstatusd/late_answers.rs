@@ -12,8 +12,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, renameat, statat, unlinkat}
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use vigil_git::environment::Environment;
-use vigil_linux::process::is_alive;
-use vigil_linux::process::thread_builder;
+use vigil_linux::process::{is_alive, thread_builder};
 
 use super::options::Recipient;
 use super::parent::Parent;

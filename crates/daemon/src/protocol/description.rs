@@ -130,6 +130,11 @@ impl Description {
 }
 
 impl RepositoryDescription {
+    /// How many paths are looked at for each question, named or not.
+    pub fn scanned_count(&self) -> u64 {
+        self.scanned_more.saturating_add(self.scanned.len() as u64)
+    }
+
     fn write(&self, fields: &mut Fields<'_>) {
         fields.text(1, &self.path);
         fields.number(2, self.files);

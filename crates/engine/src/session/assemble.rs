@@ -300,7 +300,7 @@ impl Assembly<'_> {
         notices.extend(self.warnings(warnings, findings)?);
         // What was read only once causes a message only once.
         let messages = self.messages_in_order(said_before_submodules);
-        status.has_lasting_warnings = messages.is_empty();
+        status.warns_once = !messages.is_empty();
         notices.extend(messages);
         status.warnings = notices;
         if self.request.branch {

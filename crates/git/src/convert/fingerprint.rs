@@ -3,6 +3,7 @@
 use bstr::{BStr, ByteSlice};
 use gix_hash::Kind;
 use vigil_model::bytes::Writer;
+use vigil_model::conversion::Conversion;
 use vigil_model::state_layout::checksum;
 
 use super::Converter;
@@ -15,15 +16,6 @@ const FINGERPRINT_VERSION: u64 = 1;
 /// Keeps the numbers for conversions by programs apart from the others.
 const FINGERPRINT_OF_PROGRAM: u64 = 1 << 63;
 
-/// How the contents of a file are converted before they are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fingerprint {
-    /// Stands for the conversion.
-    pub number: u64,
-    /// Whether a filter of the user's takes part.
-    pub is_by_program: bool,
-}
-
 impl Converter {
     /// Returns a number for everything on which [`Converter::is_unchanged`] depends at `path` besides the contents and
     /// the recorded blob. The number is the same as long as all of that is, in every process of one version of Vigil.
@@ -33,7 +25,7 @@ impl Converter {
     ///
     /// Line endings that a checkout would write play no part, nor do `core.safecrlf` and `core.checkRoundtripEncoding`:
     /// they only decide warnings. Where line endings depend on the blob in the index, that is the recorded one.
-    pub fn fingerprint(&self, path: &BStr) -> Option<Fingerprint> {
+    pub fn fingerprint(&self, path: &BStr) -> Option<Conversion> {
         let plan = self.plan(path).ok()?;
         if plan.encoding.is_some() {
             return None;
@@ -49,10 +41,7 @@ impl Converter {
         };
         let number = FINGERPRINT_VERSION << 32 | hash << 16 | eol << 8 | u64::from(plan.ident);
         if !plan.runs_filter() {
-            return Some(Fingerprint {
-                number,
-                is_by_program: false,
-            });
+            return Some(Conversion::known(number));
         }
         let (name, driver) = plan.driver.as_ref()?;
         let (kind, command) = match driver.program(Direction::Clean)? {
@@ -64,7 +53,7 @@ impl Converter {
             written.bytes(part);
         }
         written.array(&number.to_le_bytes());
-        Some(Fingerprint {
+        Some(Conversion {
             number: checksum(&written.0) | FINGERPRINT_OF_PROGRAM,
             is_by_program: true,
         })

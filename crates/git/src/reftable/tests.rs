@@ -86,6 +86,19 @@ fn every_log_is_found_through_indexes_of_any_depth() {
     }
 }
 
+/// Moves `refs/stash`, which has a log, to the commit `name`.
+fn log_stash(sandbox: &Sandbox, name: &str) {
+    let arguments = [
+        "update-ref",
+        "--create-reflog",
+        "-m",
+        "m",
+        "refs/stash",
+        name,
+    ];
+    sandbox.git(arguments);
+}
+
 #[test]
 fn of_a_log_no_more_is_read_than_asked_for() {
     let sandbox = Sandbox::with_formats(RefFormat::Reftable, Kind::Sha1);
@@ -93,14 +106,7 @@ fn of_a_log_no_more_is_read_than_asked_for() {
     let ids = ["one", "two"].map(|message| sandbox.commit(message));
     for _ in 0..20 {
         for id in &ids {
-            sandbox.git([
-                "update-ref",
-                "--create-reflog",
-                "-m",
-                "m",
-                "refs/stash",
-                &id.to_string(),
-            ]);
+            log_stash(&sandbox, &id.to_string());
         }
     }
     sandbox.git(["pack-refs", "--all"]);
@@ -218,14 +224,7 @@ fn of_several_tables_the_last_counts() {
 fn a_damaged_table_is_refused_or_read_but_never_panics() {
     let sandbox = repository_with_many_references(40, "256");
     sandbox.git(["config", "core.logAllRefUpdates", "always"]);
-    sandbox.git([
-        "update-ref",
-        "--create-reflog",
-        "-m",
-        "m",
-        "refs/stash",
-        "HEAD",
-    ]);
+    log_stash(&sandbox, "HEAD");
     sandbox.git(["pack-refs", "--all"]);
     let list = fs::read_to_string(sandbox.git_dir().join("reftable/tables.list")).unwrap();
     assert_eq!(list.lines().count(), 1);

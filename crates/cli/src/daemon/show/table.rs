@@ -102,10 +102,11 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
 
 /// Notes on what is looked at for each question: the first ones, and how many more there are.
 fn looked_at(repository: &RepositoryDescription) -> impl Iterator<Item = BString> {
-    let scanned = &repository.scanned;
-    let unnamed = scanned.len().saturating_sub(NAMED_MAX) as u64;
-    let more = repository.scanned_more.saturating_add(unnamed);
-    let named = scanned.iter().take(NAMED_MAX).map(|(path, reason)| {
+    let named = repository.scanned.iter().take(NAMED_MAX);
+    let more = repository
+        .scanned_count()
+        .saturating_sub(named.len() as u64);
+    let named = named.map(|(path, reason)| {
         let path = match path.is_empty() {
             true => ".".into(),
             false => quoted(path),

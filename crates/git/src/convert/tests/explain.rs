@@ -1,7 +1,8 @@
 //! Tests explanations of a conversion.
 
 use super::*;
-use crate::convert::{Fingerprint, Reason, Step, Treatment};
+use crate::convert::{Reason, Step, Treatment};
+use vigil_model::conversion::Conversion;
 use vigil_rules::attributes::Value;
 
 /// Explains `f` with these attributes, under changed settings.
@@ -18,7 +19,7 @@ fn explain(attributes: &str, change: impl FnOnce(&mut Settings)) -> Vec<Step> {
     steps
 }
 
-fn explain_nothing(fixture: &Fixture) -> Option<Fingerprint> {
+fn explain_nothing(fixture: &Fixture) -> Option<Conversion> {
     fixture
         .converter(fixture.settings(&[]))
         .fingerprint("none".into())

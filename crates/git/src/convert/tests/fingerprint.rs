@@ -1,9 +1,10 @@
 //! Tests what changes the fingerprint of a conversion, and what does not.
 
 use super::*;
+use vigil_model::conversion::Conversion;
 
 /// Returns the fingerprint of `f` with these attributes, under changed settings.
-fn fingerprint(attributes: &str, change: impl FnOnce(&mut Settings)) -> Option<Fingerprint> {
+fn fingerprint(attributes: &str, change: impl FnOnce(&mut Settings)) -> Option<Conversion> {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", format!("f {attributes}\n"));
     let mut settings = fixture.settings(&[]);
@@ -11,7 +12,7 @@ fn fingerprint(attributes: &str, change: impl FnOnce(&mut Settings)) -> Option<F
     fixture.converter(settings).fingerprint("f".into())
 }
 
-fn with_driver(driver: Driver) -> Option<Fingerprint> {
+fn with_driver(driver: Driver) -> Option<Conversion> {
     fingerprint("filter=d", |settings| {
         settings.drivers.insert("d".into(), driver);
     })
