@@ -103,12 +103,13 @@ impl SlowRepositories {
     }
 
     fn block_status_in(&self, top: &Path, age_s: i64) {
-        self.sandbox.age(top.join("file"), age_s);
         let pipe = top.join(".git/pipe");
         // It exists only if somebody has been blocked.
         let _ = fs::remove_file(top.join(".git/pipe.reached"));
         let name = pipe.strip_prefix(self.sandbox.root()).unwrap();
         self.sandbox.make_pipe(name.to_str().unwrap());
+        // Last: whoever filters the file as it is now is blocked, and nobody has noted yet that it is unchanged.
+        self.sandbox.age(top.join("file"), age_s);
     }
 
     /// Releases a status once it is blocked.
