@@ -126,9 +126,14 @@ impl Focus {
         self.dirs.is_empty()
     }
 
-    /// The number of directories to look at, not counting those below directories that are included as a whole.
-    pub(super) fn directories(&self) -> usize {
-        self.dirs.len()
+    /// About how many directories and tracked files there are to look at.
+    pub(super) fn size(&self, files: &Tracked) -> usize {
+        let parts = self.dirs.values().map(|part| part.files.len());
+        let whole = self.whole.iter();
+        let whole = whole.map(|number| files.directory(*number).sums().entries as usize);
+        parts
+            .chain(whole)
+            .fold(self.dirs.len(), usize::saturating_add)
     }
 
     /// Whether the whole directory `number`, with everything below, is included.

@@ -151,7 +151,8 @@ impl Scan<'_> {
                 is_excluded: false,
             },
         };
-        let looked_at = self.focus.map_or(entries, Focus::directories);
+        let focus = self.focus;
+        let looked_at = focus.map_or(entries, |focus| focus.size(self.tracked_files));
         let is_small = looked_at < ENTRIES_FOR_THREADS;
         let workers = pool.run(first, is_small, Worker::default, |task, worker, local| {
             Timing::task(self.timing, || walk.step(&pool, task, worker, local));
@@ -188,6 +189,7 @@ impl Scan<'_> {
         all.tracked.sort_unstable_by_key(|&(number, _)| number);
         all.untracked.sort_unstable();
         all.ignored.sort_unstable();
+        all.silent_paths.sort();
         Ok(all)
     }
 }

@@ -1,5 +1,6 @@
 //! Watching folders, and what no watch can report.
 
+use std::cmp::Ordering;
 use std::os::fd::BorrowedFd;
 
 use bstr::{BStr, BString};
@@ -43,15 +44,53 @@ impl SilentPaths {
         self.nested.extend(other.nested);
     }
 
-    /// Sorts everything and removes duplicates.
+    /// Sorts everything, and removes duplicates and trees within others.
     pub(super) fn sort(&mut self) {
         self.files.sort_unstable();
         self.files.dedup();
-        for paths in [&mut self.folders, &mut self.trees] {
-            paths.sort_unstable();
-            paths.dedup();
-        }
+        self.folders.sort_unstable();
+        self.folders.dedup();
         self.nested.sort_unstable();
         self.nested.dedup();
+        self.trees
+            .sort_unstable_by(|one, other| compare_folders(one, other));
+        self.trees.dedup_by(|path, above| is_within(path, above));
+    }
+}
+
+/// Compares two folders by their paths, each with a trailing `/`: what is below a folder comes right after it.
+fn compare_folders(one: &[u8], other: &[u8]) -> Ordering {
+    let len = one.len().min(other.len());
+    let next = |path: &[u8]| path.get(len).copied();
+    let (start, rest) = (one.get(..len), (next(one), next(other)));
+    start
+        .cmp(&other.get(..len))
+        .then_with(|| rest.0.unwrap_or(b'/').cmp(&rest.1.unwrap_or(b'/')))
+        .then(one.len().cmp(&other.len()))
+}
+
+/// Whether the folder `path` is `above`, or is somewhere below it.
+fn is_within(path: &[u8], above: &[u8]) -> bool {
+    let rest = path.strip_prefix(above);
+    rest.is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(b"/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_within_others_are_not_listed() {
+        let mut silent = SilentPaths {
+            trees: ["b", "a/c/d", "a-b", "a/c", "a-b/c", "a0", "ab", "a/b", "a"]
+                .map(BString::from)
+                .to_vec(),
+            ..SilentPaths::default()
+        };
+        silent.sort();
+        assert_eq!(silent.trees, ["a-b", "a", "a0", "ab", "b"]);
+        silent.trees.insert(2, BString::default());
+        silent.sort();
+        assert_eq!(silent.trees, [""]);
     }
 }

@@ -13,6 +13,7 @@ use vigil_model::path::join;
 use vigil_model::timestamp::Timestamp;
 
 use crate::journal::Journal;
+use crate::unwatched::Unwatched;
 
 /// The identifier of a watched tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,8 +30,8 @@ struct Node {
     name: BString,
     /// Its watch descriptor, or `None` if it is not watched.
     wd: Option<i32>,
-    /// The last attempt to watch it failed.
-    is_refused: bool,
+    /// Why the last attempt to watch it failed, if it did.
+    refused: Option<Unwatched>,
     /// The tree's age when the folder was last watched or refused.
     age: u32,
     /// When a rename brought it to its current place.
@@ -128,7 +129,7 @@ impl Forest {
         };
         node.age = self.trees.get(&tree).map_or(0, |tree| tree.age);
         let before = node.wd.replace(wd);
-        if std::mem::take(&mut node.is_refused) {
+        if node.refused.take().is_some() {
             self.refused = self.refused.saturating_sub(1);
         }
         if before == Some(wd) {
@@ -164,8 +165,20 @@ impl Forest {
         }
     }
 
-    /// Records that the folder at `path` in `tree` cannot be watched.
-    pub(crate) fn record_refusal(&mut self, tree: TreeId, path: &BStr) {
+    /// Whether the folder at `path` in `tree` is watched.
+    pub(crate) fn is_watched(&self, tree: TreeId, path: &BStr) -> bool {
+        let node = self.known_at(tree, path).and_then(|id| self.nodes.get(&id));
+        node.is_some_and(|node| node.wd.is_some())
+    }
+
+    /// Why the folder at `path` in `tree` could not be watched, if that is remembered.
+    pub(crate) fn why_unwatched(&self, tree: TreeId, path: &BStr) -> Option<Unwatched> {
+        let id = self.known_at(tree, path)?;
+        self.nodes.get(&id)?.refused
+    }
+
+    /// Records that the folder at `path` in `tree` cannot be watched, and why.
+    pub(crate) fn record_refusal(&mut self, tree: TreeId, path: &BStr, why: Unwatched) {
         if self.refused >= REFUSED_MAX && self.known_at(tree, path).is_none() {
             // There are too many to report one by one.
             if let Some(journal) = self.monitor_journal_mut(tree) {
@@ -180,7 +193,7 @@ impl Forest {
             return;
         };
         node.age = self.trees.get(&tree).map_or(0, |tree| tree.age);
-        if !std::mem::replace(&mut node.is_refused, true) {
+        if node.refused.replace(why).is_none() {
             self.refused = self.refused.saturating_add(1);
         }
         if let Some(before) = node.wd.take() {
@@ -312,7 +325,7 @@ impl Forest {
             let Some(node) = self.nodes.get(&id) else {
                 continue;
             };
-            let is_met = node.wd.is_some() || node.is_refused;
+            let is_met = node.wd.is_some() || node.refused.is_some();
             let is_old = !is_met || node.age != age;
             if !is_old || !node.below.is_empty() {
                 continue;
@@ -532,7 +545,7 @@ impl Forest {
             parent,
             name,
             wd: None,
-            is_refused: false,
+            refused: None,
             age: 0,
             arrived: None,
             below: BTreeMap::new(),
@@ -549,7 +562,7 @@ impl Forest {
                 continue;
             };
             pending.extend(node.below.into_values());
-            if node.is_refused {
+            if node.refused.is_some() {
                 self.refused = self.refused.saturating_sub(1);
             }
             if let Some(wd) = node.wd {

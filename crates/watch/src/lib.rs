@@ -8,9 +8,11 @@ mod changes;
 mod forest;
 mod fully_watched_folders;
 mod journal;
+mod unwatched;
 mod watcher;
 
 pub use self::changes::Changes;
 pub use self::fully_watched_folders::{FolderEvents, FullyWatchedFolder, FullyWatchedFolders};
 pub use self::journal::Position;
-pub use self::watcher::{Top, Unwatched, WatchedTree, Watcher};
+pub use self::unwatched::Unwatched;
+pub use self::watcher::{Top, WatchedTree, Watcher};

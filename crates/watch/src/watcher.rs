@@ -22,6 +22,7 @@ use vigil_stamp::trust::FileSystem;
 use crate::changes::Changes;
 use crate::forest::{Forest, TreeId, WatchEvent};
 use crate::journal::{Journal, Position};
+use crate::unwatched::Unwatched;
 
 /// Watches trees of folders. All sessions share it.
 #[derive(Debug)]
@@ -68,6 +69,8 @@ struct Inner {
     events_read: Arc<OwnedFd>,
     /// Some folder is not watched because the user's watches ran out.
     watches_ran_out: bool,
+    /// The user has had no watch left since somebody last asked for changes. A try costs a system call for each folder.
+    has_no_watch_left: bool,
     /// The mounts, of whose changes there are no events. `None` if they cannot be followed: then everything is doubted.
     mounts: Option<Mounts>,
 }
@@ -118,17 +121,6 @@ impl Mounts {
 /// The number of watches to remove before reading the queue: a small part of `max_queued_events`.
 const UNWATCHED_AT_ONCE: usize = 1024;
 
-/// Why a folder is not watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unwatched {
-    /// Another machine can write there, and no event reports it.
-    #[error("its file system tells of no changes by others")]
-    Unreported,
-    /// The kernel has no more watches for this user, or refuses for another reason.
-    #[error("it cannot be watched: {}", vigil_linux::errno::text(*.0))]
-    Refused(Errno),
-}
-
 impl Watcher {
     /// Creates a watcher without trees.
     ///
@@ -148,6 +140,7 @@ impl Watcher {
                 trees: HashMap::new(),
                 devices_that_report: HashMap::new(),
                 watches_ran_out: false,
+                has_no_watch_left: false,
                 mounts: Mounts::new().ok(),
             }),
         })
@@ -250,22 +243,37 @@ impl WatchedTree {
     /// # Errors
     /// Events in the folder would be missed: it must be looked at again for each question, with everything below it.
     pub fn watch(&self, path: &BStr, folder: BorrowedFd<'_>) -> Result<(), Unwatched> {
-        let device = stat_fd(folder).map_err(Unwatched::Refused)?.dev;
+        let device = stat_fd(folder).map_err(Unwatched::from)?.dev;
         // The lock keeps events from being read before the watch is recorded.
         let mut inner = self.watcher.inner.lock();
         let watched = match inner.reports_all_changes(device, folder) {
-            Ok(true) => inner.queue.watch(folder).map_err(Unwatched::Refused),
+            Ok(true) if inner.has_no_watch_left && !inner.forest.is_watched(self.id, path) => {
+                Err(Unwatched::RanOut)
+            }
+            Ok(true) => inner.queue.watch(folder).map_err(Unwatched::from),
             Ok(false) => Err(Unwatched::Unreported),
             Err(error) => Err(error),
         };
         match watched {
             Ok(wd) => inner.forest.record_watch(self.id, path, wd),
             Err(why) => {
-                inner.watches_ran_out |= why == Unwatched::Refused(Errno::NOSPC);
-                inner.forest.record_refusal(self.id, path);
+                if why == Unwatched::RanOut {
+                    inner.watches_ran_out = true;
+                    inner.has_no_watch_left = true;
+                }
+                inner.forest.record_refusal(self.id, path, why);
             }
         }
         watched.map(drop)
+    }
+
+    /// Why the folder at `path` is not watched, if the last attempt to watch it failed and that is remembered.
+    pub fn why_unwatched(&self, path: &BStr) -> Option<Unwatched> {
+        self.watcher
+            .inner
+            .lock()
+            .forest
+            .why_unwatched(self.id, path)
     }
 
     /// The end of the journal. It includes every change whose system call returned before this call.
@@ -365,6 +373,7 @@ fn is_readable(fd: BorrowedFd<'_>, time: Option<&Timespec>) -> Result<bool, Errn
 impl Inner {
     /// Reads all queued events.
     fn read_events(&mut self) {
+        self.has_no_watch_left = false;
         self.drain_queue();
         match self.mounts.as_mut().map(Mounts::changed_points) {
             Some(Ok(points)) if points.is_empty() => {}
@@ -428,7 +437,7 @@ impl Inner {
         if let Some(reports_all) = self.devices_that_report.get(&device) {
             return Ok(*reports_all);
         }
-        let file_system = FileSystem::of(folder).map_err(Unwatched::Refused)?;
+        let file_system = FileSystem::of(folder).map_err(Unwatched::from)?;
         let reports_all = file_system.trust(None).is_whole();
         self.devices_that_report.insert(device, reports_all);
         Ok(reports_all)

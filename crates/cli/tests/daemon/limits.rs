@@ -129,10 +129,10 @@ fn nothing_watched() {
         sandbox.assert_answered_as_by_git("work");
         sandbox.daemon_status()["repositories"][0]["scanned"].clone()
     };
-    let the_top = serde_json::json!([{ "path": "", "reason": "it cannot be watched" }]);
+    let the_top = |reason| serde_json::json!([{ "path": "", "reason": reason }]);
     set_inotify_limit("watches", 0);
     let serving = sandbox.serve();
-    assert_eq!(scanned(), the_top);
+    assert_eq!(scanned(), the_top("the user has no inotify watch left"));
     let advice = sandbox.vigil("work", &["doctor"]).stdout;
     let fact = "not all: 1 part looked at for every question, first the top";
     assert!(advice.contains_str(fact), "{}", advice.as_bstr());
@@ -141,7 +141,7 @@ fn nothing_watched() {
     drop(serving);
     set_inotify_limit("instances", 0);
     let _serving = sandbox.serve();
-    assert_eq!(scanned(), the_top);
+    assert_eq!(scanned(), the_top("it cannot be watched"));
 }
 
 #[test]
@@ -158,6 +158,8 @@ fn much_unwatched() {
     let sandbox = Sandbox::with_repository();
     for number in 0..200 {
         sandbox.write(&format!("work/{number}/file"), "recorded\n");
+        // Only the folder above is counted.
+        sandbox.write(&format!("work/{number}/below/file"), "recorded\n");
     }
     set_inotify_limit("watches", 50);
     let _serving = sandbox.serve();

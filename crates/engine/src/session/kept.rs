@@ -115,8 +115,9 @@ pub(crate) fn basis(
         let below = path.strip_prefix(above.as_bytes());
         below.is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(b"/"))
     };
-    let silent_paths = watched.silent_paths().zip(tracked).into_iter();
-    let mut all = silent_paths.flat_map(|(silent_paths, tracked)| each_time(silent_paths, tracked));
+    let mut all = tracked
+        .into_iter()
+        .flat_map(|tracked| each_time(watched, tracked));
     let each_time = all.find(|(above, _)| is_of_it(above.as_ref()));
     Some(Basis {
         looked_at_all,
@@ -131,14 +132,17 @@ pub(crate) fn looked_at(
     watched: Option<&WatchedFindings>,
     tracked: &Tracked,
 ) -> (Vec<(BString, BString)>, usize) {
-    let why = watched.map_or(Some(UNWATCHED), WatchedFindings::not_kept);
-    if let Some(why) = why {
-        return (vec![(BString::default(), why.into())], 0);
+    let everything = |why: String| (vec![(BString::default(), why.into())], 0);
+    let Some(watched) = watched else {
+        return everything(UNWATCHED.to_owned());
+    };
+    if let Some(why) = watched.not_kept() {
+        return everything(why);
     }
-    let Some(silent_paths) = watched.and_then(WatchedFindings::silent_paths) else {
+    let Some(silent_paths) = watched.silent_paths() else {
         return Default::default();
     };
-    let named = each_time(silent_paths, tracked).take(LOOKED_AT_MAX);
+    let named = each_time(watched, tracked).take(LOOKED_AT_MAX);
     let named: Vec<_> = named.map(|(path, why)| (path, why.into())).collect();
     let SilentPaths {
         files,
@@ -151,21 +155,27 @@ pub(crate) fn looked_at(
     (named, more)
 }
 
-fn each_time<'u>(
-    silent_paths: &'u SilentPaths,
-    tracked: &'u Tracked,
-) -> impl Iterator<Item = (BString, &'static str)> + use<'u> {
-    let files = silent_paths.files.iter();
-    let files = files.filter_map(|number| tracked.entry(*number));
-    let files = files.map(|entry| (entry.path, OTHER_NAMES));
-    let folders = silent_paths.folders.iter().cloned();
-    let trees = silent_paths.trees.iter().cloned();
-    let folders = folders.map(|path| (path, SILENT_BESIDE));
-    let nested = silent_paths.nested.iter();
-    let nested = nested.map(|nested| (nested.path.clone(), NESTED));
-    trees
-        .map(|path| (path, UNWATCHED))
-        .chain(folders)
-        .chain(nested)
-        .chain(files)
+/// The paths that are looked at for each question, and why.
+fn each_time<'w>(
+    watched: &'w WatchedFindings,
+    tracked: &'w Tracked,
+) -> impl Iterator<Item = (BString, String)> + use<'w> {
+    watched.silent_paths().into_iter().flat_map(|silent_paths| {
+        let files = silent_paths.files.iter();
+        let files = files.filter_map(|number| tracked.entry(*number));
+        let files = files.map(|entry| (entry.path, OTHER_NAMES.to_owned()));
+        let folders = silent_paths.folders.iter().cloned();
+        let folders = folders.map(|path| (path, SILENT_BESIDE.to_owned()));
+        let nested = silent_paths.nested.iter();
+        let nested = nested.map(|nested| (nested.path.clone(), NESTED.to_owned()));
+        let trees = silent_paths.trees.iter().cloned();
+        trees
+            .map(|path| {
+                let why = watched.why_unwatched(path.as_ref());
+                (path, why)
+            })
+            .chain(folders)
+            .chain(nested)
+            .chain(files)
+    })
 }

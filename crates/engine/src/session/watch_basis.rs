@@ -51,7 +51,7 @@ pub struct Basis {
     /// The last change of the path that was heard after that.
     pub last_change: Option<LastChange>,
     /// Why the path is looked at for each question, if it is.
-    pub each_time: Option<&'static str>,
+    pub each_time: Option<String>,
 }
 
 /// The last change of one path that was heard.

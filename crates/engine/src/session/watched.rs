@@ -186,8 +186,19 @@ impl WatchedFindings {
     }
 
     /// Why everything is looked at for each question, if so.
-    pub(super) fn not_kept(&self) -> Option<&'static str> {
-        self.not_kept
+    pub(super) fn not_kept(&self) -> Option<String> {
+        self.not_kept.map(|why| match why {
+            UNWATCHED => self.why_unwatched("".into()),
+            _ => why.to_owned(),
+        })
+    }
+
+    /// Why the folder at `path`, which is looked at for each question, is not watched.
+    pub(super) fn why_unwatched(&self, path: &BStr) -> String {
+        let why = self
+            .watched_tree()
+            .and_then(|tree| tree.why_unwatched(path));
+        why.map_or_else(|| UNWATCHED.to_owned(), |why| why.to_string())
     }
 
     /// The directories whose entries differ between the last answer and the one before to the same question; `None` if any may

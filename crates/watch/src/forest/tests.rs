@@ -261,7 +261,7 @@ impl View {
             match kernel.watch(folder) {
                 Some(wd) => forest.record_watch(tree, path.as_str().into(), wd),
                 None => {
-                    forest.record_refusal(tree, path.as_str().into());
+                    forest.record_refusal(tree, path.as_str().into(), Unwatched::RanOut);
                     self.unwatched.insert(path.clone());
                 }
             }
