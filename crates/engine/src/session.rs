@@ -41,6 +41,7 @@ mod rename_blobs;
 mod renamed;
 mod repository_watch;
 mod selected;
+mod silent_looks;
 mod submodules;
 mod take_over;
 mod unstaged;

@@ -11,7 +11,7 @@ use crate::paths::is_missing;
 
 /// Tells one state of a file or directory from another without reading it: any change of the contents changes at least one
 /// field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     dev: u64,
     ino: u64,

@@ -2,8 +2,8 @@
 //! through its socket. Its answers are compared with those of a git without a monitor.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::os::unix::fs::symlink;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -480,7 +480,7 @@ fn the_kill_test_finds_a_git_that_its_monitor_makes_wrong() {
     let text = "#!/bin/sh\ngit \"$@\"\n[ \"$*\" != 'status --porcelain=v2' ] || echo '? wrong'\n";
     sandbox.write("git", text);
     let git = sandbox.path("git");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    let mode = PermissionsExt::from_mode(0o755);
     fs::set_permissions(&git, mode).unwrap();
     let report = run_kills(&git, Transport::Hook, 5);
     assert!(!report.is_good() && report.kills <= 1, "{report:?}");
@@ -930,5 +930,49 @@ fn a_repository_in_the_working_tree_is_reported_only_when_it_comes_or_goes() {
         sandbox.git_in("work", &["init", "-q", "u"]);
         assert_same_without_monitor(&sandbox, &git, "a new repository");
         settled_token(&sandbox);
+    }
+}
+
+#[test]
+fn a_file_with_another_link_is_reported_only_when_it_changes() {
+    for (git, is_socket) in gits_and_ways() {
+        let (sandbox, _serving) = with_monitor(is_socket);
+        let outside = sandbox.path("outside");
+        fs::hard_link(work_path(&sandbox, "x/y/file"), &outside).unwrap();
+        let_index_age(&sandbox, &git, "linked");
+        let mut token = settled_token(&sandbox);
+        let index = sandbox.path("work/.git/index");
+        let settled = fs::read(&index).unwrap();
+        assert_same_without_monitor(&sandbox, &git, "settled");
+        assert!(settled == fs::read(&index).unwrap(), "{git}");
+        let recorded = fs::read(&outside).unwrap();
+        let set_mode = |mode| fs::set_permissions(&outside, PermissionsExt::from_mode(mode));
+        let write = |text: &[u8]| fs::write(&outside, text);
+        let changes: [(&str, &dyn Fn() -> io::Result<()>); 5] = [
+            ("longer", &|| write(b"another text")),
+            ("as recorded", &|| write(&recorded)),
+            ("executable", &|| set_mode(0o755)),
+            ("not executable", &|| set_mode(0o644)),
+            // git may compare sizes and seconds only.
+            ("other text", &|| write(&recorded.repeat(2))),
+        ];
+        for (what, change) in changes {
+            change().unwrap();
+            assert_same_without_monitor(&sandbox, &git, what);
+            let (next, paths) = query(&sandbox, &token);
+            assert_eq!(paths, ["x/y/file"], "{what}");
+            token = next;
+        }
+        // Another index may hold what was there before.
+        fs::write(sandbox.path("work/.git/other"), &settled).unwrap();
+        sandbox.git_in("work", &["add", "."]);
+        settled_token(&sandbox);
+        let of_other = |options: &[&str]| {
+            let mut command = sandbox.command(&git, "work", options);
+            command.env("GIT_INDEX_FILE", ".git/other");
+            command.output().unwrap().stdout
+        };
+        let names = of_other(&["diff-files", "--name-only"]);
+        assert_eq!(names.as_bstr(), "x/y/file\n");
     }
 }

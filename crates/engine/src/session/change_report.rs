@@ -156,18 +156,8 @@ impl<'t> Paths<'t> {
         self.add_listings("".into());
     }
 
-    /// Adds what may change without an event; `path` returns the path of a tracked file.
-    pub(super) fn add_silent(
-        &mut self,
-        silent_paths: &SilentPaths,
-        path: impl Fn(u32) -> Option<BString>,
-    ) {
-        for number in &silent_paths.files {
-            match path(*number) {
-                Some(path) => self.add_entry(path.as_bstr()),
-                None => self.is_everything = true,
-            }
-        }
+    /// Adds the folders that may change without an event.
+    pub(super) fn add_silent_folders(&mut self, silent_paths: &SilentPaths) {
         for folder in &silent_paths.folders {
             self.add_listings(folder.as_bstr());
         }

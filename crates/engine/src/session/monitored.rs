@@ -6,17 +6,15 @@
 
 use std::sync::Arc;
 
-use bstr::{BString, ByteSlice};
+use bstr::ByteSlice;
 use sha2::{Digest, Sha256};
 use vigil_linux::stat::stat_path;
 use vigil_model::ObjectId;
-use vigil_model::path::{directory_len, join};
+use vigil_model::path::directory_len;
 use vigil_model::request::UntrackedMode;
 use vigil_model::tracked::ByNumber;
 use vigil_rules::pathspec::Pathspec;
 use vigil_scan::Findings;
-use vigil_stamp::Stamp;
-use vigil_stamp::paths::path_of;
 use vigil_watch::{Position, WatchedTree};
 
 use super::change_report::{ChangeReport, FullReport, Paths, ToldUntil, of_tree};
@@ -24,7 +22,7 @@ use super::findings::Part;
 use super::index::LARGE_INDEX_LEN;
 use super::judging::affects_judging;
 use super::linked::has_nameless;
-use super::watched::{NestedLook, top_of};
+use super::watched::top_of;
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
@@ -107,7 +105,7 @@ impl Session {
         };
         let found = self.refresh_findings(&request, &Pathspec::default(), &Part::ALL)?;
         let context_id = self.context_id(attribute_tree);
-        self.report_nested(found.as_ref());
+        self.report_silent_changes(found.as_ref());
         let Some(watched) = &self.watched else {
             return Ok(None);
         };
@@ -151,10 +149,8 @@ impl Session {
                 paths
             }
         };
-        if let (Some(silent_paths), Some(index)) = (silent_paths, &self.index) {
-            paths.add_silent(silent_paths, |number| {
-                index.tracked.entry(number).map(|entry| entry.path)
-            });
+        if let Some(silent_paths) = silent_paths {
+            paths.add_silent_folders(silent_paths);
         }
         if lacks_listings {
             paths.add_all_listings();
@@ -192,30 +188,34 @@ impl Session {
         }
     }
 
-    /// Reports folders that became repositories, or ceased to be ones: git keeps the listing that they are in, and what matters
-    /// happened inside, where nothing is watched.
-    fn report_nested(&mut self, found: Option<&Findings>) {
-        let Some(watched) = &mut self.watched else {
+    /// Reports what changed without an event, by looking: tracked files, and folders that became repositories or ceased to be
+    /// ones. git keeps the listing that such a folder is in, and what matters happened inside, where nothing is watched.
+    fn report_silent_changes(&mut self, found: Option<&Findings>) {
+        let (Some(watched), Some(index)) = (&mut self.watched, &self.index) else {
             return;
         };
+        let (Some(tree), Some(top)) = (
+            watched.watched_tree().cloned(),
+            self.repository.work_tree.as_deref(),
+        ) else {
+            return;
+        };
+        let mut looks = std::mem::take(&mut watched.silent_looks);
         let silent_paths = found.map(|found| &found.silent_paths);
-        let Some(silent_paths) = silent_paths.or_else(|| watched.silent_paths()) else {
-            return;
-        };
-        let repository = &self.repository;
-        let look = |path: &BString| {
-            let top = repository.work_tree.as_deref()?;
-            let dot_git = join(path.as_bstr(), ".git".into());
-            let stat = stat_path(&top.join(path_of(&dot_git)));
-            let look = NestedLook {
-                is_repository: repository.has_nested_repository(path.as_bstr()),
-                stamp: stat.ok().map(|stat| Stamp::from(&stat)),
-            };
-            Some((path.clone(), look))
-        };
-        let nested = silent_paths.nested.iter();
-        let now = nested.filter_map(|nested| look(&nested.path)).collect();
-        watched.report_nested(now);
+        if let Some(silent_paths) = silent_paths.or_else(|| watched.silent_paths()) {
+            let nested = silent_paths.nested.iter();
+            let nested = looks.changed_nested(top, nested.map(|it| it.path.clone()), |path| {
+                self.repository.has_nested_repository(path)
+            });
+            let files = silent_paths.files.iter();
+            let mut entries = ByNumber::new(&index.tracked);
+            let files = files.filter_map(|number| entries.get(*number));
+            let files = looks.changed_files(top, files.map(|entry| entry.path));
+            for path in nested.iter().chain(&files) {
+                tree.report_path(path.as_bstr());
+            }
+        }
+        watched.silent_looks = looks;
     }
 
     /// A digest of everything outside the working tree that affects how git judges what is in it.

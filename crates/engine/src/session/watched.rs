@@ -1,7 +1,7 @@
 //! The findings in the working tree, kept true by the kernel's events: only what changed is looked at again.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -16,10 +16,11 @@ use vigil_model::path::{directory_len, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
 use vigil_scan::{Disagreement, Findings, Focus, KeptFindings, ScanError, SilentPaths, Watch};
-use vigil_stamp::{SeenFile, Stamp};
+use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
 use super::linked::Linked;
+use super::silent_looks::SilentLooks;
 use super::watch_basis::LastChange;
 use crate::git_ignore_files::FILE_NAME;
 
@@ -76,20 +77,11 @@ pub(crate) struct WatchedFindings {
     linked: Linked,
     /// Files over which others are mounted: a write to such a file causes an event only where that file is.
     mounted: Vec<BString>,
-    /// What a file system monitor last saw of the folders that may be repositories.
-    nested: BTreeMap<BString, NestedLook>,
+    /// What was last seen, for file system monitors, of what changes without an event.
+    pub(super) silent_looks: SilentLooks,
     /// The directories whose entries differ between the last answer and the one before to the same question; `None` if any may
     /// differ.
     changed_directories: Option<BTreeSet<BString>>,
-}
-
-/// What was seen of a folder that may be a repository.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NestedLook {
-    /// Whether it was one.
-    pub(super) is_repository: bool,
-    /// The stamp of its `.git`.
-    pub(super) stamp: Option<Stamp>,
 }
 
 /// What findings belong to, besides the working tree.
@@ -145,27 +137,8 @@ impl WatchedFindings {
             not_kept: None,
             linked: Linked::default(),
             mounted: Vec::new(),
-            nested: BTreeMap::new(),
+            silent_looks: SilentLooks::default(),
             changed_directories: None,
-        }
-    }
-
-    /// Reports to file system monitors the folders that became repositories, or ceased to be ones, since the last call. `now` is
-    /// how they are now.
-    pub(super) fn report_nested(&mut self, now: BTreeMap<BString, NestedLook>) {
-        let before = std::mem::replace(&mut self.nested, now);
-        let Some(tree) = self.watched_tree() else {
-            return;
-        };
-        let changed = before
-            .iter()
-            .filter(|(path, look)| self.nested.get(*path) != Some(look));
-        let new = self
-            .nested
-            .keys()
-            .filter(|path| !before.contains_key(*path));
-        for path in changed.map(|(path, _)| path).chain(new) {
-            tree.report_path(path.as_bstr());
         }
     }
 
