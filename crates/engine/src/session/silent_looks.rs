@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -13,16 +14,18 @@ use vigil_stamp::paths::path_of;
 use vigil_stamp::trust::FileSystem;
 use vigil_stamp::{Stamp, now};
 
-/// The maximum number of files whose stamps are remembered, of some 100 bytes each. More are reported each time.
-const FILES_MAX: usize = 100_000;
+/// The maximum number of files whose stamps are remembered, of some 16 bytes each. More are reported each time.
+const FILES_MAX: usize = 1_000_000;
 
 /// What was last seen.
 #[derive(Debug, Default)]
 pub(super) struct SilentLooks {
     /// The folders that may be repositories.
     nested: BTreeMap<BString, NestedLook>,
-    /// The stamps of tracked files. They include the inode: which path has it, events tell.
-    files: HashSet<Stamp>,
+    /// Hashes of the stamps of tracked files, which include the inode: which path has it, events tell. Nobody outside knows
+    /// the hash function, so that no two of them can be made equal.
+    files: HashSet<u64>,
+    hash: RandomState,
 }
 
 /// What was seen of a folder that may be a repository.
@@ -78,10 +81,11 @@ impl SilentLooks {
             let stat = lstat_path(&top.join(path_of(&path))).ok();
             let stat = stat.filter(|stat| Some(stat.dev) == trusted_device);
             let stamp = stat.and_then(|stat| Stamp::trusted(&stat, asked_at));
-            if stamp.is_none_or(|stamp| !self.files.contains(&stamp)) {
+            let hash = stamp.map(|stamp| self.hash.hash_one(stamp));
+            if hash.is_none_or(|hash| !self.files.contains(&hash)) {
                 changed.push(path);
             }
-            seen.extend(stamp.filter(|_| seen.len() < FILES_MAX));
+            seen.extend(hash.filter(|_| seen.len() < FILES_MAX));
         }
         self.files = seen;
         changed
