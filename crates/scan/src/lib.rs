@@ -26,6 +26,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod tracked_files;
 mod untracked;
 mod walk;
 mod watch;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -13,12 +12,11 @@ use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::dir::{Listing, open_dir_at};
-use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_linux::stat::lstat_path;
 use vigil_model::path::join;
-use vigil_model::tracked::{Budget, DirNumber, ROOT, TrackedFile};
+use vigil_model::tracked::{Budget, DirNumber, ROOT};
 
-use super::entries::{Comparisons, Place, check};
-use super::findings::{Findings, Observed, Unseen};
+use super::findings::{Findings, Unseen};
 use super::focus::Focus;
 use super::folded_names::FoldedNames;
 use super::ignoring::Ignoring;
@@ -33,8 +31,6 @@ use vigil_stamp::Survey;
 
 /// The calling thread starts alone on trees with fewer entries.
 const ENTRIES_FOR_THREADS: usize = 600;
-/// A directory with many more files is split into tasks of this size, so that other workers can help.
-const FILES_PER_TASK: usize = 1024;
 
 /// What all workers of one scan share.
 pub(super) struct Walk<'a> {
@@ -45,10 +41,10 @@ pub(super) struct Walk<'a> {
     /// Which stamps prove anything.
     pub(super) survey: Survey,
     /// How much of the tree of tracked files is left to meet; a tree with more than that is damaged.
-    budget: Budget,
+    pub(super) budget: Budget,
     open_dirs: AtomicUsize,
     open_dirs_max: usize,
-    tracked_found: AtomicUsize,
+    pub(super) tracked_found: AtomicUsize,
     untracked_found: AtomicUsize,
     error: Mutex<Option<ScanError>>,
 }
@@ -213,9 +209,8 @@ impl<'a> Walk<'a> {
                 dir,
                 start,
             } => {
-                let end = start.saturating_add(FILES_PER_TASK);
                 let here = CurrentDir::read(&position, self.scan.tracked_files);
-                self.check_files(&here, dir.fd(), start..end, &mut worker.findings)
+                self.check_shared_files(&here, dir.fd(), start, &mut worker.findings)
             }
             Task::Untracked { dir, parent } => {
                 Timing::non_tracked(self.scan.timing, || {
@@ -233,7 +228,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn wants_no_more_tracked(&self) -> bool {
+    pub(super) fn wants_no_more_tracked(&self) -> bool {
         !self.scan.tracked
             || self.tracked_found.load(Ordering::Relaxed) >= self.scan.stop_after_tracked
     }
@@ -407,28 +402,6 @@ impl<'a> Walk<'a> {
         }))
     }
 
-    /// Makes tasks of all but the first of the `len` tracked files of the directory `dir`, if they are many. Returns how many are
-    /// left for this task.
-    fn share_files<'s>(
-        &self,
-        position: &DirPosition,
-        dir: &Arc<OpenDir<'s>>,
-        len: usize,
-        local: &mut Local<Task<'s>>,
-    ) -> usize {
-        if len <= FILES_PER_TASK.saturating_mul(2) {
-            return len;
-        }
-        for start in (FILES_PER_TASK..len).step_by(FILES_PER_TASK) {
-            local.push(Task::Files {
-                position: position.clone(),
-                dir: dir.clone(),
-                start,
-            });
-        }
-        FILES_PER_TASK
-    }
-
     /// Whether the search for untracked files begins below the directory `path`.
     pub(super) fn begins_below(&self, path: &BStr) -> bool {
         let mut filter = self.scan.filter.iter();
@@ -442,7 +415,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The scan's focus, unless the directory is looked at as a whole.
-    fn focus_in(&self, here: &CurrentDir<'_>) -> Option<&Focus> {
+    pub(super) fn focus_in(&self, here: &CurrentDir<'_>) -> Option<&Focus> {
         self.scan.focus.filter(|_| !here.is_whole)
     }
 
@@ -450,195 +423,6 @@ impl<'a> Walk<'a> {
     fn note_silent_tree(&self, path: &BStr, worker: &mut Worker) {
         if self.scan.watch.is_some() {
             worker.findings.silent_paths.trees.push(path.to_owned());
-        }
-    }
-
-    /// The number of tracked files to look at directly in a directory.
-    fn files_len(&self, here: &CurrentDir<'_>) -> usize {
-        match self.focus_in(here) {
-            None => here.directory.files_len(),
-            Some(focus) => focus.files(here.number).len(),
-        }
-    }
-
-    /// Looks at files of a directory, using the comparisons that are remembered.
-    fn check_files(
-        &self,
-        here: &CurrentDir<'_>,
-        dir: BorrowedFd<'_>,
-        range: Range<usize>,
-        findings: &mut Findings,
-    ) -> Result<(), ScanError> {
-        let focus = self.focus_in(here);
-        let places = match focus {
-            None => range.clone(),
-            Some(_) => 0..usize::MAX,
-        };
-        let memory = || self.scan.memory.and_then(|memory| memory.dir(here.number));
-        let mut comparisons = Comparisons::default();
-        if let Some(memory) = memory() {
-            comparisons.earlier = memory.compared(&places);
-        }
-        let result = self.check_range(here, dir, range, &mut comparisons, findings);
-        if !comparisons.are_empty()
-            && let Some(mut memory) = memory()
-        {
-            let is_partial = focus.is_some() || self.wants_no_more_tracked() || result.is_err();
-            memory.remember_compared(&places, comparisons.remembered(is_partial));
-        }
-        result
-    }
-
-    fn check_range(
-        &self,
-        here: &CurrentDir<'_>,
-        dir: BorrowedFd<'_>,
-        range: Range<usize>,
-        comparisons: &mut Comparisons,
-        findings: &mut Findings,
-    ) -> Result<(), ScanError> {
-        let range = range.start..range.end.min(self.files_len(here));
-        if let Some(progress) = self.scan.progress {
-            progress.add(range.len());
-        }
-        let directory = &here.directory;
-        if let Some(focus) = self.focus_in(here) {
-            let places = focus.files(here.number).get(range).unwrap_or_default();
-            let files = places
-                .iter()
-                .filter_map(|&at| Some((at, directory.file(at)?)));
-            return self.check_each(here, dir, files, comparisons, findings);
-        }
-        let files = directory.files_from(range.start).take(range.len());
-        self.check_each(here, dir, files, comparisons, findings)
-    }
-
-    #[inline]
-    fn check_each<'t>(
-        &self,
-        here: &CurrentDir<'_>,
-        dir: BorrowedFd<'_>,
-        files: impl Iterator<Item = (usize, TrackedFile<'t>)>,
-        comparisons: &mut Comparisons,
-        findings: &mut Findings,
-    ) -> Result<(), ScanError> {
-        for (at, file) in files {
-            if self.wants_no_more_tracked() {
-                break;
-            }
-            if !self.is_asked_for(here, &file) || here.is_later_stage(at, &file) {
-                continue;
-            }
-            let place = Place {
-                dir,
-                file,
-                at,
-                dir_path: here.path,
-            };
-            let mut has_events = true;
-            let observed = check(
-                self.scan,
-                &self.survey,
-                &place,
-                comparisons,
-                &mut findings.unknown,
-                &mut has_events,
-            )?;
-            if !has_events && self.scan.watch.is_some() {
-                findings.silent_paths.files.push(here.entry_number(at));
-                if self.scan.system.affects_comparison(file.name()) {
-                    findings.silent_paths.trees.push(here.path.to_owned());
-                }
-            }
-            if let Some(observed) = observed {
-                self.found_tracked(here, at, &file, observed, findings);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether `file` is asked for. The first side of a conflict also stands for the others, which may be of another type.
-    #[inline]
-    fn is_asked_for(&self, here: &CurrentDir<'_>, file: &TrackedFile<'_>) -> bool {
-        let is_nested = file.is_nested();
-        self.scan.filter.is_none_or(|filter| {
-            let path = join(here.path, file.name());
-            filter.matches(path.as_bstr(), is_nested)
-                || file.is_side() && filter.matches(path.as_bstr(), !is_nested)
-        })
-    }
-
-    fn found_tracked(
-        &self,
-        here: &CurrentDir<'_>,
-        at: usize,
-        file: &TrackedFile<'_>,
-        observed: Observed,
-        findings: &mut Findings,
-    ) {
-        let number = here.entry_number(at);
-        findings.tracked.push((number, observed));
-        let is_certain = observed != Observed::Nested && !file.is_side();
-        if is_certain {
-            self.tracked_found.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Returns the verdict on files below `path`, which is not a directory. They are looked up by their whole path. A symbolic
-    /// link on the way is followed, but nothing behind it counts as the recorded file. Also returns whether there is a link to a
-    /// directory.
-    fn look_through_link(&self, path: &BStr) -> (Result<Observed, Errno>, bool) {
-        let inside = self.scan.work_tree.join(OsStr::from_bytes(path)).join(".");
-        match stat_path(&inside) {
-            Ok(_) => (Ok(Observed::Missing), true),
-            Err(Errno::NOENT | Errno::NOTDIR) => (Ok(Observed::Missing), false),
-            Err(error) => (Err(error), false),
-        }
-    }
-
-    /// Reports the same for all tracked files in and below a directory that is missing or replaced by a symbolic link. A file
-    /// that exists behind the link makes its entry count as not skipped.
-    fn report_below(
-        &self,
-        position: &DirPosition,
-        observed: Result<Observed, Errno>,
-        is_link: bool,
-        findings: &mut Findings,
-    ) {
-        let mut pending = vec![(position.clone(), observed)];
-        while let Some((position, observed)) = pending.pop() {
-            let here = CurrentDir::enter(&position, self.scan.tracked_files, &self.budget);
-            for (at, file) in here.directory.files_from(0) {
-                if here.is_later_stage(at, &file) {
-                    continue;
-                }
-                let path = join(here.path, file.name());
-                let path = path.as_bstr();
-                let is_skipped = file.is_left_out()
-                    && !(is_link
-                        && self.scan.looks_at_present_skipped_files
-                        && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
-                let is_expected = !is_skipped && !file.is_assume_valid();
-                let is_wanted = self.scan.tracked && self.is_asked_for(&here, &file);
-                if is_wanted && (is_expected || file.is_side()) {
-                    match observed {
-                        Ok(observed) => self.found_tracked(&here, at, &file, observed, findings),
-                        Err(reason) => findings.unknown.push(Unseen {
-                            path: path.to_owned(),
-                            reason,
-                        }),
-                    }
-                }
-            }
-            pending.extend(here.directory.subdirs().map(|sub| {
-                let below = here.below(&sub);
-                // Behind the link there may be another one, which leads nowhere.
-                let observed = match is_link {
-                    true => self.look_through_link(below.path.as_bstr()).0,
-                    false => observed,
-                };
-                (below, observed)
-            }));
         }
     }
 

@@ -1,0 +1,250 @@
+//! The tracked files of one directory, and those of a directory that is gone.
+
+use std::ffi::OsStr;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bstr::{BStr, ByteSlice};
+use vigil_linux::Errno;
+use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_model::path::join;
+use vigil_model::tracked::TrackedFile;
+
+use super::ScanError;
+use super::entries::{Comparisons, Place, check};
+use super::findings::{Findings, Observed, Unseen};
+use super::open::OpenDir;
+use super::pool::Local;
+use super::position::{CurrentDir, DirPosition};
+use super::walk::{Task, Walk};
+
+/// A directory with many more files is split into tasks of this size, so that other workers can help.
+const FILES_PER_TASK: usize = 1024;
+
+impl Walk<'_> {
+    /// Makes tasks of all but the first of the `len` tracked files of the directory `dir`, if they are many. Returns how many are
+    /// left for this task.
+    pub(super) fn share_files<'s>(
+        &self,
+        position: &DirPosition,
+        dir: &Arc<OpenDir<'s>>,
+        len: usize,
+        local: &mut Local<Task<'s>>,
+    ) -> usize {
+        if len <= FILES_PER_TASK.saturating_mul(2) {
+            return len;
+        }
+        for start in (FILES_PER_TASK..len).step_by(FILES_PER_TASK) {
+            local.push(Task::Files {
+                position: position.clone(),
+                dir: dir.clone(),
+                start,
+            });
+        }
+        FILES_PER_TASK
+    }
+
+    /// The number of tracked files to look at directly in a directory.
+    pub(super) fn files_len(&self, here: &CurrentDir<'_>) -> usize {
+        match self.focus_in(here) {
+            None => here.directory.files_len(),
+            Some(focus) => focus.files(here.number).len(),
+        }
+    }
+
+    /// Looks at the files of one task that was made by [`Self::share_files`].
+    pub(super) fn check_shared_files(
+        &self,
+        here: &CurrentDir<'_>,
+        dir: BorrowedFd<'_>,
+        start: usize,
+        findings: &mut Findings,
+    ) -> Result<(), ScanError> {
+        let end = start.saturating_add(FILES_PER_TASK);
+        self.check_files(here, dir, start..end, findings)
+    }
+
+    /// Looks at files of a directory, using the comparisons that are remembered.
+    pub(super) fn check_files(
+        &self,
+        here: &CurrentDir<'_>,
+        dir: BorrowedFd<'_>,
+        range: Range<usize>,
+        findings: &mut Findings,
+    ) -> Result<(), ScanError> {
+        let focus = self.focus_in(here);
+        let places = match focus {
+            None => range.clone(),
+            Some(_) => 0..usize::MAX,
+        };
+        let memory = || self.scan.memory.and_then(|memory| memory.dir(here.number));
+        let mut comparisons = Comparisons::default();
+        if let Some(memory) = memory() {
+            comparisons.earlier = memory.compared(&places);
+        }
+        let result = self.check_range(here, dir, range, &mut comparisons, findings);
+        if !comparisons.are_empty()
+            && let Some(mut memory) = memory()
+        {
+            let is_partial = focus.is_some() || self.wants_no_more_tracked() || result.is_err();
+            memory.remember_compared(&places, comparisons.remembered(is_partial));
+        }
+        result
+    }
+
+    fn check_range(
+        &self,
+        here: &CurrentDir<'_>,
+        dir: BorrowedFd<'_>,
+        range: Range<usize>,
+        comparisons: &mut Comparisons,
+        findings: &mut Findings,
+    ) -> Result<(), ScanError> {
+        let range = range.start..range.end.min(self.files_len(here));
+        if let Some(progress) = self.scan.progress {
+            progress.add(range.len());
+        }
+        let directory = &here.directory;
+        if let Some(focus) = self.focus_in(here) {
+            let places = focus.files(here.number).get(range).unwrap_or_default();
+            let files = places
+                .iter()
+                .filter_map(|&at| Some((at, directory.file(at)?)));
+            return self.check_each(here, dir, files, comparisons, findings);
+        }
+        let files = directory.files_from(range.start).take(range.len());
+        self.check_each(here, dir, files, comparisons, findings)
+    }
+
+    #[inline]
+    fn check_each<'t>(
+        &self,
+        here: &CurrentDir<'_>,
+        dir: BorrowedFd<'_>,
+        files: impl Iterator<Item = (usize, TrackedFile<'t>)>,
+        comparisons: &mut Comparisons,
+        findings: &mut Findings,
+    ) -> Result<(), ScanError> {
+        for (at, file) in files {
+            if self.wants_no_more_tracked() {
+                break;
+            }
+            if !self.is_asked_for(here, &file) || here.is_later_stage(at, &file) {
+                continue;
+            }
+            let place = Place {
+                dir,
+                file,
+                at,
+                dir_path: here.path,
+            };
+            let mut has_events = true;
+            let observed = check(
+                self.scan,
+                &self.survey,
+                &place,
+                comparisons,
+                &mut findings.unknown,
+                &mut has_events,
+            )?;
+            if !has_events && self.scan.watch.is_some() {
+                findings.silent_paths.files.push(here.entry_number(at));
+                if self.scan.system.affects_comparison(file.name()) {
+                    findings.silent_paths.trees.push(here.path.to_owned());
+                }
+            }
+            if let Some(observed) = observed {
+                self.found_tracked(here, at, &file, observed, findings);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `file` is asked for. The first side of a conflict also stands for the others, which may be of another type.
+    #[inline]
+    fn is_asked_for(&self, here: &CurrentDir<'_>, file: &TrackedFile<'_>) -> bool {
+        let is_nested = file.is_nested();
+        self.scan.filter.is_none_or(|filter| {
+            let path = join(here.path, file.name());
+            filter.matches(path.as_bstr(), is_nested)
+                || file.is_side() && filter.matches(path.as_bstr(), !is_nested)
+        })
+    }
+
+    fn found_tracked(
+        &self,
+        here: &CurrentDir<'_>,
+        at: usize,
+        file: &TrackedFile<'_>,
+        observed: Observed,
+        findings: &mut Findings,
+    ) {
+        let number = here.entry_number(at);
+        findings.tracked.push((number, observed));
+        let is_certain = observed != Observed::Nested && !file.is_side();
+        if is_certain {
+            self.tracked_found.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the verdict on files below `path`, which is not a directory. They are looked up by their whole path. A symbolic
+    /// link on the way is followed, but nothing behind it counts as the recorded file. Also returns whether there is a link to a
+    /// directory.
+    pub(super) fn look_through_link(&self, path: &BStr) -> (Result<Observed, Errno>, bool) {
+        let inside = self.scan.work_tree.join(OsStr::from_bytes(path)).join(".");
+        match stat_path(&inside) {
+            Ok(_) => (Ok(Observed::Missing), true),
+            Err(Errno::NOENT | Errno::NOTDIR) => (Ok(Observed::Missing), false),
+            Err(error) => (Err(error), false),
+        }
+    }
+
+    /// Reports the same for all tracked files in and below a directory that is missing or replaced by a symbolic link. A file
+    /// that exists behind the link makes its entry count as not skipped.
+    pub(super) fn report_below(
+        &self,
+        position: &DirPosition,
+        observed: Result<Observed, Errno>,
+        is_link: bool,
+        findings: &mut Findings,
+    ) {
+        let mut pending = vec![(position.clone(), observed)];
+        while let Some((position, observed)) = pending.pop() {
+            let here = CurrentDir::enter(&position, self.scan.tracked_files, &self.budget);
+            for (at, file) in here.directory.files_from(0) {
+                if here.is_later_stage(at, &file) {
+                    continue;
+                }
+                let path = join(here.path, file.name());
+                let path = path.as_bstr();
+                let is_skipped = file.is_left_out()
+                    && !(is_link
+                        && self.scan.looks_at_present_skipped_files
+                        && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
+                let is_expected = !is_skipped && !file.is_assume_valid();
+                let is_wanted = self.scan.tracked && self.is_asked_for(&here, &file);
+                if is_wanted && (is_expected || file.is_side()) {
+                    match observed {
+                        Ok(observed) => self.found_tracked(&here, at, &file, observed, findings),
+                        Err(reason) => findings.unknown.push(Unseen {
+                            path: path.to_owned(),
+                            reason,
+                        }),
+                    }
+                }
+            }
+            pending.extend(here.directory.subdirs().map(|sub| {
+                let below = here.below(&sub);
+                // Behind the link there may be another one, which leads nowhere.
+                let observed = match is_link {
+                    true => self.look_through_link(below.path.as_bstr()).0,
+                    false => observed,
+                };
+                (below, observed)
+            }));
+        }
+    }
+}
