@@ -97,3 +97,28 @@ fn a_folder_that_may_not_be_read_is_known_until_it_changes() {
         fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
     }
 }
+
+#[test]
+fn a_submodule_that_may_only_be_searched_is_looked_at_as_by_git() {
+    let sandbox = Sandbox::with_repository();
+    let Some(daemon) = sandbox.unprivileged(VIGIL, "", &["daemon", "run"]) else {
+        return;
+    };
+    let _serving = RunningDaemon::start(daemon);
+    sandbox.git_in("work", &["submodule", "add", "-q", "./.", "sub"]);
+    sandbox.write("work/sub/file", "changed\n");
+    let set_mode = |mode| {
+        let mode = Permissions::from_mode(mode);
+        fs::set_permissions(sandbox.path("work/sub"), mode).unwrap();
+    };
+    for mode in [0o755, 0o311, 0o111, 0o444, 0o755] {
+        set_mode(mode);
+        let by = |program| {
+            let mut command = sandbox
+                .unprivileged(program, "work", &["status", "-s"])
+                .unwrap();
+            TextOutput::from(command.output().unwrap())
+        };
+        assert_eq!(by(VIGIL), by("git"), "{mode:o}");
+    }
+}

@@ -256,7 +256,8 @@ fn configured_work_tree(
     std::fs::canonicalize(&name)
         // For `..`, realpath(3) of the C library uses faccessat2(2), which old container run-times refuse.
         .or_else(|error| real_path(cwd, bytes_of(&name)).map_err(|_| error))
-        .and_then(|path| std::fs::read_dir(&path).map(|_| path))
+        // Like chdir(2), this needs a directory that may be searched, whether or not it may be listed.
+        .and_then(|path| std::fs::metadata(path.join(".")).map(|_| path))
         .map(|work_tree| (work_tree, name))
         .map_err(|error| {
             let errno =
