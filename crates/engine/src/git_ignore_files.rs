@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_git::objects::LimitedBlob;
-use vigil_linux::stat::{Stat, stat_fd};
+use vigil_linux::stat::{Stat, stat_at, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::ObjectId;
 use vigil_model::path::join;
@@ -200,7 +200,8 @@ pub(crate) fn rules_in(
                     shown = raw(&shown)
                 )));
             }
-            let holds = recorded_rules_hold(error, looks_at_present_skipped_files);
+            let dir = Some(directory.dir);
+            let holds = recorded_rules_hold(dir, error, looks_at_present_skipped_files);
             let rules = match holds.then(|| left_out(warnings)).flatten() {
                 Some(LimitedBlob::Contents(contents)) => with_file(&contents),
                 Some(LimitedBlob::TooLong) | None => above.clone(),
@@ -222,14 +223,21 @@ pub(crate) fn rules_of_digest(
 }
 
 /// Whether a recorded `.gitignore` that is left out of the working tree applies when the one on disk cannot be read
-/// because of `error`. It does if none is there. If one is there, it does unless git looks at it anyway
-/// (`looks_at_present_skipped_files`).
-pub(crate) fn recorded_rules_hold(error: Errno, looks_at_present_skipped_files: bool) -> bool {
+/// because of `error`. It does if none is seen there. If one is, it does unless git looks at it anyway
+/// (`looks_at_present_skipped_files`). `dir` is its directory, if that could be opened.
+pub(crate) fn recorded_rules_hold(
+    dir: Option<BorrowedFd<'_>>,
+    error: Errno,
+    looks_at_present_skipped_files: bool,
+) -> bool {
     match error {
         Errno::NOENT => true,
         // git can open a directory, but reads no rules from it.
         Errno::ISDIR => false,
-        _ => !looks_at_present_skipped_files,
+        _ => {
+            let is_unseen = |dir| stat_at(dir, c".gitignore").is_err();
+            !looks_at_present_skipped_files || dir.is_none_or(is_unseen)
+        }
     }
 }
 

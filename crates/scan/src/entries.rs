@@ -121,9 +121,8 @@ pub(super) fn check(
     }
     let stat = match place.stat() {
         Ok(stat) => stat,
-        Err(Errno::NOENT | Errno::NOTDIR) if file.is_left_out() => {
-            return Ok(None);
-        }
+        // Whatever the reason, git does not see that it is there.
+        Err(_) if file.is_left_out() => return Ok(None),
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Some(Observed::Missing)),
         // It is reported as unknown, and treated as unchanged.
         Err(reason) => {

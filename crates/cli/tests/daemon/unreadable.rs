@@ -21,6 +21,20 @@ impl Sandbox {
         command.env("GIT_OPTIONAL_LOCKS", "0");
         Some(command)
     }
+
+    /// Asserts that Vigil and git answer the same without privileges in `work`, with the same warnings.
+    fn assert_same_unprivileged(&self, arguments: &[&str], after: &str) {
+        let by = |program| {
+            let mut command = self.unprivileged(program, "work", arguments).unwrap();
+            let mut output = TextOutput::from(command.output().unwrap());
+            // git warns in the order in which the file system lists the names.
+            let mut warnings: Vec<&str> = output.stderr.lines().collect();
+            warnings.sort_unstable();
+            output.stderr = warnings.concat();
+            output
+        };
+        assert_eq!(by(VIGIL), by("git"), "{after}: {arguments:?}");
+    }
 }
 
 #[test]
@@ -34,23 +48,13 @@ fn a_folder_that_may_not_be_read_is_known_until_it_changes() {
         let done = sandbox.command("sh", "work", &["-c", script]).status();
         assert!(done.unwrap().success(), "{script}");
     };
-    // The same warnings, too.
     let assert_same = |after: &str| {
         for arguments in [
             &["status", "--porcelain=v2", "-uall"][..],
             &["status", "-s", "--ignored"],
             &["status", "-s", "--", "dir"],
         ] {
-            let by = |program| {
-                let mut command = sandbox.unprivileged(program, "work", arguments).unwrap();
-                let mut output = TextOutput::from(command.output().unwrap());
-                // git warns in the order in which the file system lists the names.
-                let mut warnings: Vec<&str> = output.stderr.lines().collect();
-                warnings.sort_unstable();
-                output.stderr = warnings.concat();
-                output
-            };
-            assert_eq!(by(VIGIL), by("git"), "{after}: {arguments:?}");
+            sandbox.assert_same_unprivileged(arguments, after);
         }
     };
     for script in [
@@ -113,12 +117,42 @@ fn a_submodule_that_may_only_be_searched_is_looked_at_as_by_git() {
     };
     for mode in [0o755, 0o311, 0o111, 0o444, 0o755] {
         set_mode(mode);
-        let by = |program| {
-            let mut command = sandbox
-                .unprivileged(program, "work", &["status", "-s"])
-                .unwrap();
-            TextOutput::from(command.output().unwrap())
-        };
-        assert_eq!(by(VIGIL), by("git"), "{mode:o}");
+        sandbox.assert_same_unprivileged(&["status", "-s"], &format!("{mode:o}"));
+    }
+}
+
+#[test]
+fn what_is_left_out_of_a_sparse_checkout_and_may_not_be_looked_at_is_absent() {
+    let sandbox = Sandbox::with_repository();
+    let Some(daemon) = sandbox.unprivileged(VIGIL, "", &["daemon", "run"]) else {
+        return;
+    };
+    let _serving = RunningDaemon::start(daemon);
+    let write_outside = || {
+        sandbox.write("work/outside/.gitignore", "*.tmp\n");
+        sandbox.write("work/outside/file", "outside\n");
+    };
+    write_outside();
+    sandbox.git_in("work", &["add", "."]);
+    sandbox.git_in("work", &["commit", "-q", "-m", "outside"]);
+    sandbox.git_in("work", &["sparse-checkout", "set", "dir"]);
+    write_outside();
+    sandbox.write("work/outside/file.tmp", "ignored\n");
+    sandbox.write("work/outside/other", "untracked\n");
+    let set_mode = |path, mode| {
+        fs::set_permissions(sandbox.path(path), Permissions::from_mode(mode)).unwrap();
+    };
+    for (path, mode) in [
+        ("work/outside", 0o000),
+        ("work/outside", 0o444),
+        ("work/outside", 0o311),
+        ("work/outside", 0o755),
+        ("work/outside/.gitignore", 0o000),
+    ] {
+        set_mode(path, mode);
+        for options in [&["-s"][..], &["-s", "--ignored"], &["-s", "-uno"]] {
+            let arguments = [&["status"], options].concat();
+            sandbox.assert_same_unprivileged(&arguments, &format!("{path} {mode:o}"));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The ignore rules of single directories, for questions about single paths.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -126,13 +126,18 @@ impl DirectoryRules<'_> {
 
     fn with_file(&self, above: &Arc<IgnoreRules>, dir: &BStr) -> Arc<IgnoreRules> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let hold = |opened: Option<BorrowedFd<'_>>, error| {
+            recorded_rules_hold(opened, error, self.looks_at_present_skipped_files)
+        };
         let contents = self.on_disk(dir).map(|on_disk| {
-            rustix::fs::openat(CWD, &on_disk, flags, Mode::empty())
-                .and_then(|dir| read_ignore_file(dir.as_fd()))
+            let opened = rustix::fs::openat(CWD, &on_disk, flags, Mode::empty());
+            let opened = opened.map_err(|error| hold(None, error))?;
+            let read = read_ignore_file(opened.as_fd());
+            read.map_err(|error| hold(Some(opened.as_fd()), error))
         });
         match contents {
             Some(Ok((Some(contents), _))) => above.with_file(dir, &contents),
-            Some(Err(error)) if recorded_rules_hold(error, self.looks_at_present_skipped_files) => {
+            Some(Err(recorded_hold)) if recorded_hold => {
                 match self.ignore_file_not_checked_out(dir) {
                     Some(contents) => above.with_file(dir, &contents),
                     None => above.clone(),
