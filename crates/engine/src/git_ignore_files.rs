@@ -202,12 +202,27 @@ pub(crate) fn rules_in(
             }
             let dir = Some(directory.dir);
             let holds = recorded_rules_hold(dir, error, looks_at_present_skipped_files);
-            let rules = match holds.then(|| left_out(warnings)).flatten() {
-                Some(LimitedBlob::Contents(contents)) => with_file(&contents),
-                Some(LimitedBlob::TooLong) | None => above.clone(),
-            };
-            (rules, RulesFile::Unproven)
+            match holds.then(|| left_out(warnings)).flatten() {
+                Some(LimitedBlob::Contents(contents)) => {
+                    (with_file(&contents), RulesFile::Unproven)
+                }
+                Some(LimitedBlob::TooLong) => (above.clone(), RulesFile::Unproven),
+                None => (above.clone(), unreadable(directory.dir, error)),
+            }
         }
+    }
+}
+
+/// Returns what is known of the `.gitignore` in `dir`, which cannot be read because of `error`.
+fn unreadable(dir: BorrowedFd<'_>, error: Errno) -> RulesFile {
+    let has_other_names = || {
+        let stat = stat_at(dir, c".gitignore");
+        stat.is_ok_and(|stat| stat.is_file() && stat.nlink != 1)
+    };
+    match error {
+        // An event tells when it may be read, or is no link any more.
+        Errno::ACCESS | Errno::LOOP if !has_other_names() => RulesFile::Young,
+        _ => RulesFile::Unproven,
     }
 }
 

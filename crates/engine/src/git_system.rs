@@ -26,7 +26,8 @@ use vigil_model::verdict::{StatRules, Verdict, compare, worktree_mode};
 use vigil_rules::ignore::IgnoreRules;
 use vigil_rules::messages::Messages;
 use vigil_scan::{
-    ContentError, Difference, IgnoreScope, ListedDirectory, Observed, RulesFile, System, Unseen,
+    ContentError, Difference, IgnoreScope, ListedDirectory, Observed, RulesFile, RulesWarning,
+    System, Unseen,
 };
 
 use crate::checked_out::checked_out;
@@ -220,8 +221,8 @@ pub(crate) fn mode_of(observed: Observed) -> FileMode {
     }
 }
 
-/// Returns git's warnings, without "warning: ": directories that could not be listed, and `messages`, those about ignore files.
-pub(crate) fn warnings(unlisted: &[Unseen], messages: Vec<BString>) -> Vec<BString> {
+/// Returns git's warnings, without "warning: ": directories that could not be listed, and those `of_rules`.
+pub(crate) fn warnings(unlisted: &[Unseen], of_rules: Vec<RulesWarning>) -> Vec<BString> {
     let unlisted = unlisted.iter().map(|unseen| {
         let shown = match unseen.path.is_empty() {
             true => BString::from("."),
@@ -234,7 +235,8 @@ pub(crate) fn warnings(unlisted: &[Unseen], messages: Vec<BString>) -> Vec<BStri
             errno::text(unseen.reason).as_bytes(),
         ])
     });
-    let mut all: Vec<BString> = unlisted.chain(messages).collect();
+    let of_rules = of_rules.into_iter().map(|warning| warning.text);
+    let mut all: Vec<BString> = unlisted.chain(of_rules).collect();
     all.sort_unstable();
     all
 }

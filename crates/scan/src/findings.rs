@@ -28,11 +28,20 @@ pub struct Findings {
     /// Directories that could not be listed, and the filter's common directory if it does not exist.
     pub unlisted: Vec<Unseen>,
     /// The system's warnings about ignore rules that could not be read.
-    pub warnings: Vec<BString>,
+    pub warnings: Vec<RulesWarning>,
     /// Tracked files that could not be looked at.
     pub unknown: Vec<Unseen>,
     /// What must be looked at again for each question even if a watch reports changes.
     pub silent_paths: SilentPaths,
+}
+
+/// A warning about the ignore rules of a directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RulesWarning {
+    /// The directory's path from the top; empty for the top itself.
+    pub directory: BString,
+    /// The system's words.
+    pub text: BString,
 }
 
 /// A path that the kernel did not let us see.

@@ -31,8 +31,8 @@ impl KeptFindings {
     /// Keeps the findings of a scan that looked at everything.
     ///
     /// # Errors
-    /// Something could not be looked at, or caused a warning, which must be repeated for each question. A directory that may not
-    /// be read is no such thing: an event tells if it may. The findings are given back.
+    /// Something could not be looked at, which must be repeated for each question. A directory that may not be read is no such
+    /// thing: an event tells if it may. The findings are given back.
     pub fn new(findings: Findings) -> Result<Self, Box<Findings>> {
         match Self::can_be_kept(&findings) {
             true => Ok(Self {
@@ -52,7 +52,6 @@ impl KeptFindings {
             |unseen: &Unseen| unseen.reason == Errno::ACCESS && !unseen.path.is_empty();
         findings.unlisted.iter().all(is_forbidden)
             && findings.unknown.is_empty()
-            && findings.warnings.is_empty()
             && !findings
                 .silent_paths
                 .trees
@@ -70,6 +69,7 @@ impl KeptFindings {
             untracked: non_tracked.untracked,
             ignored: non_tracked.ignored,
             unlisted: non_tracked.unlisted,
+            warnings: non_tracked.warnings,
             silent_paths: self.findings.silent_paths.clone(),
             ..Findings::default()
         };
@@ -240,6 +240,9 @@ impl KeptFindings {
         known.untracked.retain(|path| !has(path.as_ref()));
         known.ignored.retain(|path| !has(path.as_ref()));
         known.unlisted.retain(|unseen| !has(unseen.path.as_ref()));
+        known
+            .warnings
+            .retain(|warning| !has(warning.directory.as_ref()));
         known.silent_paths.files.retain(|number| !has_file(*number));
         known
             .silent_paths
@@ -262,6 +265,9 @@ impl KeptFindings {
             .unlisted
             .sort_by(|one, other| one.path.cmp(&other.path));
         known.unlisted.dedup_by(|one, other| one.path == other.path);
+        known.warnings.extend(later.warnings);
+        known.warnings.sort_unstable();
+        known.warnings.dedup();
         known.silent_paths.add(later.silent_paths);
         for paths in [&mut known.untracked, &mut known.ignored] {
             paths.sort_unstable();

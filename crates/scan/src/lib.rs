@@ -42,7 +42,7 @@ use crate::progress::Progress;
 pub use cache::{ScanMemory, SeenBlocks};
 pub use differences::{Disagreement, PathFinding};
 pub use filter::{DirMatch, PathFilter};
-pub use findings::{Findings, Observed, Unseen};
+pub use findings::{Findings, Observed, RulesWarning, Unseen};
 pub use focus::Focus;
 pub use kept_findings::KeptFindings;
 pub use system::{

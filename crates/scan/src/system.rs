@@ -165,7 +165,8 @@ pub enum RulesFile {
     Absent,
     /// It has this stamp, which can be trusted.
     Seen(Stamp),
-    /// It is as young as the scan, so that no stamp proves anything. A later change causes an event in the directory.
+    /// It is as young as the scan, or may not be read, so that no stamp proves anything. A later change causes an event in the
+    /// directory.
     Young,
     /// Nothing can prove later that the rules are unchanged.
     Unproven,

@@ -16,7 +16,7 @@ use vigil_linux::stat::{lstat_path, stat_at, stat_fd, stat_path};
 
 use super::cache::Witness;
 use super::filter::DirMatch;
-use super::findings::Unseen;
+use super::findings::{RulesWarning, Unseen};
 use super::ignoring::Ignoring;
 use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
@@ -42,7 +42,7 @@ enum Kind {
 pub(super) struct Found {
     pub(super) untracked: Vec<BString>,
     pub(super) ignored: Vec<BString>,
-    pub(super) warnings: Vec<BString>,
+    pub(super) warnings: Vec<RulesWarning>,
     pub(super) unlisted: Vec<Unseen>,
     /// Directories with tracked files in which nothing untracked is shown, with a trailing `/`.
     pub(super) hidden: Vec<BString>,
@@ -588,7 +588,7 @@ impl<'a> Walk<'a> {
         path: &BStr,
         listing: &Listing,
         above: &Ignoring,
-        warnings: &mut Vec<BString>,
+        warnings: &mut Vec<RulesWarning>,
     ) -> (Arc<dyn IgnoreScope>, RulesFile) {
         // Everything below an excluded directory is excluded, whatever rules it holds.
         if above.is_excluded {
@@ -602,9 +602,14 @@ impl<'a> Walk<'a> {
             asks_for_rules: &|| self.asks_for_rules(tracked, path, listing),
             scan_started_at: self.survey.began_at(),
         };
-        self.scan
-            .system
-            .rules_in(&directory, &above.rules, warnings)
+        let mut texts = Vec::new();
+        let system = self.scan.system;
+        let rules = system.rules_in(&directory, &above.rules, &mut texts);
+        warnings.extend(texts.into_iter().map(|text| RulesWarning {
+            directory: path.to_owned(),
+            text,
+        }));
+        rules
     }
 
     /// Whether any entry of the directory `path` is looked up in ignore rules: otherwise they are not read.

@@ -84,6 +84,20 @@ fn a_folder_that_may_not_be_read_is_known_until_it_changes() {
         "chmod 755 p/q/r",
         "rm -rf p",
         "rm -rf dir/closed",
+        "echo '*.tmp' >dir/.gitignore && touch dir/a.tmp dir/new",
+        "chmod 000 dir/.gitignore",
+        "touch dir/b.tmp",
+        "chmod 600 dir/.gitignore",
+        "rm dir/.gitignore && ln -s nowhere dir/.gitignore",
+        "echo changed >>dir/other",
+        "rm dir/.gitignore",
+        "mkdir open && ln -s nowhere open/.gitignore && touch open/file",
+        "rm open/.gitignore",
+        "chmod 000 open && chmod 755 open && rm -r open",
+        "ln -s nowhere .gitignore",
+        "touch newer",
+        "echo dir >other.rules && mv other.rules .gitignore",
+        "rm .gitignore",
     ] {
         run(script);
         for _ in 0..2 {

@@ -37,7 +37,7 @@ const FILES_FOR_A_PATH: usize = 8;
 
 /// Reasons why everything is looked at for each question.
 pub(super) const UNWATCHED: &str = "it cannot be watched";
-const INCOMPLETE: &str = "part of it cannot be read, or causes a warning";
+const INCOMPLETE: &str = "part of it cannot be read";
 
 /// Identifies the directory at `path`, the top of a working tree.
 ///
