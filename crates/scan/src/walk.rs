@@ -471,9 +471,7 @@ impl<'a> Walk<'a> {
         is_excluded: bool,
         worker: &mut Worker,
     ) {
-        let enters_excluded =
-            self.scan.system.looks_up_listed_names() && self.scan.ignored != IgnoredMode::No;
-        if !is_excluded || enters_excluded {
+        if !is_excluded || self.scan.ignored != IgnoredMode::No {
             self.note_unlisted(path, reason, worker);
         }
     }

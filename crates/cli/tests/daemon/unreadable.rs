@@ -98,6 +98,12 @@ fn a_folder_that_may_not_be_read_is_known_until_it_changes() {
         "touch newer",
         "echo dir >other.rules && mv other.rules .gitignore",
         "rm .gitignore",
+        "echo dir >.gitignore && mkdir dir/below && touch dir/below/recorded",
+        "git add -f dir/below/recorded && rm dir/below/recorded",
+        "mkdir dir/below/closed && touch dir/below/closed/one && chmod 000 dir/below/closed",
+        "chmod 755 dir/below/closed",
+        UNWATCHED[0],
+        "chmod 755 dir",
     ] {
         run(script);
         for _ in 0..2 {
