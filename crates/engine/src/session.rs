@@ -385,8 +385,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a message was dropped at any time because a prompt has no place for it: a status from this session may then lack
-    /// it.
+    /// Whether a message was dropped at any time because a prompt has no place for it, or a question was about other paths: a
+    /// status from this session may then lack it.
     pub fn has_dropped_messages(&self) -> bool {
         self.has_dropped_messages
     }

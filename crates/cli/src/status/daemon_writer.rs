@@ -63,8 +63,8 @@ impl StatusWriter for DaemonStatusWriter {
         let status = session
             .status_again(prefix, &plan.request)
             .map_err(|error| answer(&error.to_string()))?;
-        let said_more = session.take_messages();
-        if status.warns_once || !said_more.is_empty() || status.cut_short.is_some() {
+        let says_more = !session.take_messages().is_empty() || session.has_dropped_messages();
+        if status.warns_once || says_more || status.cut_short.is_some() {
             return Err(answer("there is something to say of it"));
         }
         Ok(Printed {

@@ -267,6 +267,32 @@ fn a_filter_is_not_run_again_on_a_file_that_it_showed_to_be_unchanged() {
 }
 
 #[test]
+fn a_warning_about_attributes_is_not_lost_to_a_question_about_other_paths() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("work/.gitattributes", "dir/* in%valid text\n");
+    let mut daemon = sandbox.command(VIGIL, "", &["daemon", "run"]);
+    daemon.env("VIGIL_DAEMON_REST_S", "0");
+    let _serving = RunningDaemon::start(daemon);
+    for pathspec in ["file", "dir"] {
+        let age = "touch -d 2020-01-01 file dir/other .gitattributes && git add .";
+        let aged = sandbox
+            .command("sh", "work", &["-c", age])
+            .output()
+            .unwrap();
+        assert!(aged.status.success(), "{aged:?}");
+        assert!(sandbox.assert_same_without_daemon("work", &["-s"], &[]));
+        wait_for_tick();
+        sandbox.write("work/dir/other", "recorded, too\n");
+        sandbox.assert_same_without_daemon("work", &["-s", "--", pathspec], &[]);
+        for _ in 0..2 {
+            sandbox.assert_same_without_daemon("work", &["-s"], &[]);
+        }
+        let output = sandbox.vigil("work", &["status", "-s"]);
+        assert!(output.stderr.starts_with(b"in%valid is not"), "{output:?}");
+    }
+}
+
+#[test]
 fn the_advice_about_grafts_is_printed_as_soon_as_there_are_some() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();

@@ -75,6 +75,7 @@ impl Session {
         let found = self.refresh_findings(request, &Pathspec::default(), &Part::ALL)?;
         // Warnings about files that were not asked for must not be shown.
         let is_silent = self.messages.take().is_empty();
+        self.has_dropped_messages |= !is_silent;
         self.messages.extend(&before);
         let kept = || self.watched.as_ref()?.known();
         let (Some(all), Some(state)) = (found.as_ref().or_else(kept), &self.index) else {
