@@ -44,6 +44,7 @@ impl Session {
             self.state = earlier.state;
             self.index = earlier.index;
             self.watched = earlier.watched;
+            self.has_dropped_messages |= earlier.has_dropped_messages;
         }
     }
 
@@ -112,12 +113,14 @@ mod tests {
             wait_for_tick();
             sandbox.git(["config", key, value]);
             assert!(!session.is_fresh(None));
+            session.has_dropped_messages = true;
             let earlier = std::mem::replace(&mut session, open());
             session.take_over_from(earlier);
             sandbox.write("file", "text\n".repeat(number + 2));
             let status = session.status(&StatusRequest::default()).unwrap();
             assert_eq!(status.changes.len(), 1);
             assert_eq!(looked_at_all(&session) == before, is_kept, "{key}");
+            assert_eq!(session.has_dropped_messages(), is_kept, "{key}");
         }
     }
 }
