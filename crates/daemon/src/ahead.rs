@@ -16,6 +16,9 @@ const DELAY_MAX: Duration = Duration::from_secs(1);
 /// After work there is rest for this many times as long: less than a fifth of a core is used.
 const REST_FACTOR: u32 = 5;
 
+/// Work that takes longer than this waits for a disk, most of the time.
+const COST_MAX: Duration = Duration::from_secs(10);
+
 /// Nothing is done ahead for a working copy that nobody has asked about for this long.
 const ASKED_MAX: Duration = Duration::from_secs(600);
 
@@ -44,6 +47,8 @@ pub(crate) struct Ahead {
     done: u64,
     changes: Option<ChangeBurst>,
     not_before: Option<Instant>,
+    /// Whether work has begun and is not finished.
+    is_at_work: bool,
 }
 
 /// The changes since the last answer.
@@ -105,7 +110,7 @@ impl Ahead {
     pub(crate) fn due_at(&mut self, now: Instant) -> Option<Instant> {
         let is_active = |at: Instant| now.saturating_duration_since(at) < ASKED_MAX;
         let count = self.heard.since();
-        if count == 0 || !self.asked_at.is_some_and(is_active) {
+        if count == 0 || self.is_at_work || !self.asked_at.is_some_and(is_active) {
             return None;
         }
         let changes = match self.changes {
@@ -127,8 +132,9 @@ impl Ahead {
         self.done
     }
 
-    /// Begins the work.
-    pub(crate) fn begin(&self, now: Instant) -> Work {
+    /// Begins the work. There is no more of it until this is finished.
+    pub(crate) fn begin(&mut self, now: Instant) -> Work {
+        self.is_at_work = true;
         Work {
             questions: self.asked.clone(),
             until_now: self.heard.until_now(),
@@ -143,8 +149,14 @@ impl Ahead {
             // There was no answer: it is not tried again before something else happens.
             self.answered(work.until_now);
         }
+        self.is_at_work = false;
         self.done = self.done.saturating_add(1);
-        let cost = now.saturating_duration_since(work.began_at);
+        let cost = cost_until(now, work.began_at);
         self.not_before = now.checked_add(cost.saturating_mul(REST_FACTOR));
     }
+}
+
+/// How long work took that began at `began_at` and is finished `now`, as far as it counts.
+pub(crate) fn cost_until(now: Instant, began_at: Instant) -> Duration {
+    now.saturating_duration_since(began_at).min(COST_MAX)
 }

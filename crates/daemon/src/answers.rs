@@ -239,6 +239,13 @@ impl Answers {
         }
     }
 
+    /// Has the thread that works ahead look for work.
+    pub(crate) fn wake(&self) {
+        if let Some(watcher) = self.watcher() {
+            watcher.wake();
+        }
+    }
+
     /// What hears of changes.
     pub(crate) fn watcher(&self) -> Option<&Watcher> {
         self.watcher.as_deref()

@@ -73,23 +73,33 @@ impl Auditor {
         report
     }
 
-    /// Takes a sample if one is due and there has been no question for some time; `idle` is the time since the last one. Returns
-    /// whether there was a difference, and when the next sample is due, if anything is kept.
-    pub(crate) fn sample(&self, sessions: &Sessions, idle: Duration) -> (bool, Option<Instant>) {
+    /// When the next sample is due, if anything is kept and none is being taken. `idle` is the time since the last question:
+    /// there must have been none for some time.
+    pub(crate) fn due_at(&self, sessions: &Sessions, idle: Duration) -> Option<Instant> {
+        let now = Instant::now();
+        let turns = self.turns.try_lock()?;
+        if sessions.all().is_empty() {
+            return None;
+        }
+        let rested_at = turns.next_at.unwrap_or(now);
+        let still_at = now.checked_add(self.rest.saturating_sub(idle));
+        Some(still_at.map_or(rested_at, |at| at.max(rested_at)))
+    }
+
+    /// Takes a sample, unless one is being taken. Returns whether there was a difference.
+    pub(crate) fn sample(&self, sessions: &Sessions) -> bool {
         let slots = sessions.all();
         let start = Instant::now();
-        let mut turns = self.turns.lock();
+        let Some(mut turns) = self.turns.try_lock() else {
+            return false;
+        };
         if slots.is_empty() {
-            return (false, None);
-        }
-        let rested_at = turns.next_at.unwrap_or(start);
-        let still_at = start.checked_add(self.rest.saturating_sub(idle));
-        let due_at = still_at.map_or(rested_at, |at| at.max(rested_at));
-        if due_at > start {
-            return (false, Some(due_at));
+            return false;
         }
         let slot = slots.get(turns.count % slots.len());
         turns.count = turns.count.wrapping_add(1);
+        // In case that there is no end of it.
+        turns.next_at = start.checked_add(self.rest);
         let audited = slot.and_then(|slot| {
             let extent = Extent::From(slot.audited().next);
             Some((slot, slot.audit(extent, Duration::ZERO)?))
@@ -100,7 +110,7 @@ impl Auditor {
         });
         let rest = self.rest.max(start.elapsed().saturating_mul(REST_FACTOR));
         turns.next_at = Instant::now().checked_add(rest);
-        (differs, turns.next_at)
+        differs
     }
 
     /// Logs the differences of `slot`, and reports them.

@@ -9,6 +9,7 @@ mod answers;
 pub mod audit;
 pub mod client;
 mod declined;
+mod deputy;
 pub mod fsmonitor;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]

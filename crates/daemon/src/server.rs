@@ -164,9 +164,9 @@ impl Server {
         }
         let host = self.host.clone();
         // Without this thread, each question does its own work.
-        let _ = thread_builder()
-            .name("ahead".to_owned())
-            .spawn(move || work_ahead::run(host.answers(), &|| host.inform_and_audit()));
+        let _ = thread_builder().name("ahead".to_owned()).spawn(move || {
+            work_ahead::run(host.answers(), &|deputy| host.inform_and_audit(deputy))
+        });
         let host = self.host.clone();
         // Without this thread, events are only read for a question.
         let _ = thread_builder()

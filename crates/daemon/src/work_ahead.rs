@@ -1,19 +1,23 @@
 //! The thread that finds answers ahead of questions, and the thread that reads the kernel's events meanwhile.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answers::Answers;
+use crate::deputy::Deputy;
 use crate::spare_memory;
 
 /// Events come in bursts: all events of one such period are read at once.
 const BURST: Duration = Duration::from_millis(10);
 
 /// Works ahead for `answers`, as long as it can wait for changes. `tell` informs the subscribers of changes, and returns
-/// when it must be called next.
-pub(crate) fn run(answers: &Answers, tell: &dyn Fn() -> Option<Instant>) {
+/// when it must be called next. What may hang is done by the deputy: a disk that hangs must not hold up the others.
+pub(crate) fn run(answers: &Arc<Answers>, tell: &dyn Fn(&mut Deputy) -> Option<Instant>) {
     let Some(watcher) = answers.watcher() else {
         return;
     };
+    let late = answers.clone();
+    let mut deputy = Deputy::new(move || late.wake());
     loop {
         let mut next: Option<Instant> = None;
         for slot in answers.sessions().all() {
@@ -27,13 +31,16 @@ pub(crate) fn run(answers: &Answers, tell: &dyn Fn() -> Option<Instant>) {
                 continue;
             }
             let work = slot.ahead.lock().begin(now);
-            for question in &work.questions {
-                answers.recompute(question);
-            }
-            slot.ahead.lock().finish(work, Instant::now());
-            spare_memory::give_back_after(now);
+            let answers = answers.clone();
+            deputy.have_done(move || {
+                for question in &work.questions {
+                    answers.recompute(question);
+                }
+                slot.ahead.lock().finish(work, Instant::now());
+                spare_memory::give_back_after(now);
+            });
         }
-        let told = tell();
+        let told = tell(&mut deputy);
         let next = next.into_iter().chain(told).min();
         let time = next.map(|next| next.saturating_duration_since(Instant::now()));
         if watcher.wait(time).is_err() {

@@ -18,6 +18,7 @@ use super::lateness::Lateness;
 use super::subscribers::{Found, Search, Subscribers};
 use crate::answers::{Answer, Answers, Dependencies};
 use crate::audit::Auditor;
+use crate::deputy::Deputy;
 use crate::fsmonitor::{self, TokenForm, packets};
 use crate::git_sockets::GitSocket;
 use crate::panics;
@@ -79,7 +80,7 @@ impl Host {
         })
     }
 
-    pub(super) fn answers(&self) -> &Answers {
+    pub(super) fn answers(&self) -> &Arc<Answers> {
         &self.answers
     }
 
@@ -361,34 +362,43 @@ impl Host {
     /// Has all subscribers' answers found again: something that was kept was wrong, so they may have been told wrong answers.
     fn recompute_all(&self) {
         self.subscribers.recompute_all();
-        if let Some(watcher) = self.answers.watcher() {
-            watcher.wake();
-        }
+        self.answers.wake();
     }
 
-    /// Informs subscribers of changes, and then audits a sample if nobody is asking. Returns when there is more to do, if known.
-    pub(super) fn inform_and_audit(&self) -> Option<Instant> {
-        let idle = self.statistics.summary().idle;
-        let sampled = panics::catch(|| self.auditor.sample(self.answers.sessions(), idle));
-        let (differs, next) = sampled.unwrap_or_default();
-        if differs {
-            self.recompute_all();
+    /// Audits a sample if nobody is asking, and then informs subscribers of changes. Returns when there is more to do, if known.
+    pub(super) fn inform_and_audit(self: &Arc<Self>, deputy: &mut Deputy) -> Option<Instant> {
+        let due_at = || {
+            let idle = self.statistics.summary().idle;
+            self.auditor.due_at(self.answers.sessions(), idle)
+        };
+        if due_at().is_some_and(|at| at <= Instant::now()) {
+            let host = self.clone();
+            deputy.have_done(move || {
+                let sampled = panics::catch(|| host.auditor.sample(host.answers.sessions()));
+                if sampled.unwrap_or_default() {
+                    host.recompute_all();
+                }
+            });
         }
-        self.inform_subscribers().into_iter().chain(next).min()
+        let told = self.inform_subscribers(deputy);
+        told.into_iter().chain(due_at()).min()
     }
 
     /// Finds again the answers that may have changed, and wakes the subscribers to which they are news. Returns when there is
     /// more to do, if that is known.
-    fn inform_subscribers(&self) -> Option<Instant> {
+    fn inform_subscribers(self: &Arc<Self>, deputy: &mut Deputy) -> Option<Instant> {
         loop {
             let search = match self.subscribers.next(Instant::now()) {
                 Ok(search) => search,
                 Err(next) => return next,
             };
-            let found = self.find_again(&search);
-            for id in self.subscribers.note(search, found) {
-                self.connections.wake(id);
-            }
+            let host = self.clone();
+            deputy.have_done(move || {
+                let found = host.find_again(&search);
+                for id in host.subscribers.note(search, found) {
+                    host.connections.wake(id);
+                }
+            });
         }
     }
 

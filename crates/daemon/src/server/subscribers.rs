@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::ahead::{Ahead, RepeatableQuestion, Work};
+use crate::ahead::{Ahead, RepeatableQuestion, Work, cost_until};
 use crate::answers::Dependencies;
+use crate::deputy;
 use crate::protocol::{Response, StatusQuestion};
 
 /// The most subscribers.
@@ -57,6 +58,8 @@ struct Topic {
     digest: u64,
     /// The answer as a frame, while some subscriber has not been sent it.
     frame: Option<Arc<Vec<u8>>>,
+    /// Whether its answer is being found again.
+    is_searched: bool,
     /// There will be no further answers.
     is_over: bool,
     subscribers: HashMap<u64, Subscriber>,
@@ -138,6 +141,7 @@ impl Subscribers {
                     recheck_at: now,
                     digest: sent_digest,
                     frame: None,
+                    is_searched: false,
                     is_over: false,
                     subscribers: HashMap::from([(id, subscriber)]),
                 };
@@ -173,7 +177,8 @@ impl Subscribers {
         let mut inner = self.inner.lock();
         let not_before = inner.not_before;
         let mut first: Option<(Instant, &mut Topic)> = None;
-        for topic in inner.topics.iter_mut().filter(|topic| !topic.is_over) {
+        let topics = inner.topics.iter_mut();
+        for topic in topics.filter(|topic| !topic.is_over && !topic.is_searched) {
             let at = topic.due_at(now);
             if first.as_ref().is_none_or(|(first, _)| at < *first) {
                 first = Some((at, topic));
@@ -184,6 +189,7 @@ impl Subscribers {
         if at > now {
             return Err(Some(at));
         }
+        topic.is_searched = true;
         Ok(Search {
             question: topic.question.clone(),
             work: topic.ahead.begin(now),
@@ -195,9 +201,11 @@ impl Subscribers {
     pub(super) fn note(&self, search: Search, found: Found) -> Vec<u64> {
         let now = Instant::now();
         let digest = self.digests.hash_one(&found.frame[..]);
-        let cost = now.saturating_duration_since(search.began_at);
+        let cost = cost_until(now, search.began_at);
         let mut inner = self.inner.lock();
-        inner.not_before = now.checked_add(cost.saturating_mul(REST_FACTOR));
+        // What took longer has not held up the others.
+        let rest = cost.min(deputy::WAIT_MAX).saturating_mul(REST_FACTOR);
+        inner.not_before = now.checked_add(rest);
         let waiting: usize = inner.topics.iter().map(Topic::waiting).sum();
         let topics = &mut inner.topics;
         let Some(topic) = topics
@@ -206,6 +214,7 @@ impl Subscribers {
         else {
             return Vec::new();
         };
+        topic.is_searched = false;
         topic.ahead.finish(search.work, now);
         topic.rest_on(found.dependencies, cost, now);
         topic.digest = digest;
@@ -342,13 +351,15 @@ mod tests {
                 Err(at) => now = at.unwrap(),
             }
         };
-        let dependencies = Dependencies::default();
-        let found = Found {
+        all.note(search, found(frame, is_answer))
+    }
+
+    fn found(frame: &[u8], is_answer: bool) -> Found {
+        Found {
             frame: frame.to_vec(),
             is_answer,
-            dependencies,
-        };
-        all.note(search, found)
+            dependencies: Dependencies::default(),
+        }
     }
 
     fn told(one: &Subscription) -> Option<(Vec<u8>, bool)> {
@@ -383,8 +394,10 @@ mod tests {
         let all = Arc::new(Subscribers::default());
         let one = add(&all, 1, b"old");
         let two = add(&all, 2, b"new");
-        assert!(all.next(Instant::now()).is_ok());
-        assert_eq!(find(&all, b"new", true), [1]);
+        let search = all.next(Instant::now()).unwrap();
+        // What is being found is not looked for by others.
+        assert!(matches!(all.next(Instant::now()), Err(None)));
+        assert_eq!(all.note(search, found(b"new", true)), [1]);
         assert_eq!(told(&one), Some((b"new".to_vec(), false)));
         assert_eq!(told(&two), None);
     }
