@@ -54,7 +54,7 @@ pub(crate) struct GitSocket {
     question: MonitorQuestion,
 }
 
-/// All sockets.
+/// All sockets. Nothing is looked at on a disk while these are locked: it may hang, and others are accepted meanwhile.
 #[derive(Debug)]
 pub(crate) struct GitSockets {
     epoll: OwnedFd,
@@ -65,6 +65,8 @@ pub(crate) struct GitSockets {
 struct Inner {
     served: HashMap<u64, Arc<GitSocket>>,
     next: u64,
+    /// Sockets that are being created.
+    begun: HashSet<PathBuf>,
     /// Sockets that somebody has asked to close.
     closed: HashSet<PathBuf>,
 }
@@ -129,20 +131,24 @@ impl GitSockets {
             .work_tree
             .clone()
             .ok_or(NoSocketPath::NoWorkTree)?;
+        self.inner.lock().closed.remove(&path);
+        self.shut_those(|socket| socket.path == path && !socket.is_in_place());
         let mut inner = self.inner.lock();
-        inner.closed.remove(&path);
-        self.shut_those(&mut inner, |socket| {
-            socket.path == path && !socket.is_in_place()
-        });
-        if inner.served.values().any(|socket| socket.path == path) {
+        let is_served = inner.served.values().any(|socket| socket.path == path);
+        if is_served || inner.begun.contains(&path) {
             return Ok(path);
         }
-        if inner.served.len() >= SOCKETS_MAX {
+        if inner.served.len().saturating_add(inner.begun.len()) >= SOCKETS_MAX {
             return Err(NotServed::TooMany);
         }
+        inner.begun.insert(path.clone());
+        drop(inner);
+        let made = make(&path);
+        let mut inner = self.inner.lock();
+        inner.begun.remove(&path);
+        let (listener, file_id) = made?;
         let id = inner.next;
         inner.next = id.wrapping_add(1);
-        let (listener, file_id) = make(&path)?;
         let data = EventData::new_u64(id);
         let socket = GitSocket {
             listener,
@@ -183,19 +189,27 @@ impl GitSockets {
     /// The working tree has no socket.
     pub(crate) fn status(&self, repository: &Repository) -> Result<(PathBuf, bool), NotServed> {
         let path = socket_path(repository)?;
-        let inner = self.inner.lock();
-        let mut served = inner.served.values();
-        let is_served = served.any(|socket| socket.path == path && socket.is_in_place());
+        let served = self.served();
+        let is_served = served
+            .iter()
+            .any(|(_, socket)| socket.path == path && socket.is_in_place());
         Ok((path, is_served))
+    }
+
+    /// The sockets that are served, with their numbers.
+    fn served(&self) -> Vec<(u64, Arc<GitSocket>)> {
+        let inner = self.inner.lock();
+        let served = inner.served.iter();
+        served.map(|(id, socket)| (*id, socket.clone())).collect()
     }
 
     /// Describes the sockets that are served, sorted by path.
     pub(crate) fn describe(&self) -> Vec<MonitorDescription> {
         let bytes = |path: &Path| BString::from(path.as_os_str().as_bytes());
-        let inner = self.inner.lock();
-        let served = inner.served.values().filter(|socket| socket.is_in_place());
+        let served = self.served();
+        let served = served.iter().filter(|(_, socket)| socket.is_in_place());
         let mut monitors: Vec<MonitorDescription> = served
-            .map(|socket| MonitorDescription {
+            .map(|(_, socket)| MonitorDescription {
                 socket: bytes(&socket.path),
                 path: bytes(&socket.question.directory),
             })
@@ -206,9 +220,8 @@ impl GitSockets {
 
     /// Stops serving the socket at `path`. Returns whether it was served.
     pub(crate) fn close(&self, path: &Path) -> bool {
-        let mut inner = self.inner.lock();
-        inner.closed.insert(path.to_owned());
-        self.shut_those(&mut inner, |socket| socket.path == path) > 0
+        self.inner.lock().closed.insert(path.to_owned());
+        self.shut_those(|socket| socket.path == path) > 0
     }
 
     /// Stops serving `socket`.
@@ -218,25 +231,28 @@ impl GitSockets {
 
     /// Closes sockets that nobody can find any more, because they were removed or replaced.
     pub(crate) fn drop_lost(&self) {
-        self.shut_those(&mut self.inner.lock(), |socket| !socket.is_in_place());
+        self.shut_those(|socket| !socket.is_in_place());
     }
 
     /// Closes and removes all sockets.
     pub(crate) fn close_all(&self) {
-        self.shut_those(&mut self.inner.lock(), |_| true);
+        self.shut_those(|_| true);
     }
 
     /// Closes the sockets for which `is_meant` holds, and returns their number.
-    fn shut_those(&self, inner: &mut Inner, is_meant: impl Fn(&GitSocket) -> bool) -> usize {
-        let before = inner.served.len();
-        inner.served.retain(|_, socket| {
-            let is_meant = is_meant(socket);
-            if is_meant {
-                socket.shut(&self.epoll);
-            }
-            !is_meant
-        });
-        before.saturating_sub(inner.served.len())
+    fn shut_those(&self, is_meant: impl Fn(&GitSocket) -> bool) -> usize {
+        let meant = self.served().into_iter();
+        let meant: Vec<u64> = meant
+            .filter_map(|(id, socket)| is_meant(&socket).then_some(id))
+            .collect();
+        let mut inner = self.inner.lock();
+        let taken = meant.iter().filter_map(|id| inner.served.remove(id));
+        let taken: Vec<Arc<GitSocket>> = taken.collect();
+        drop(inner);
+        for socket in &taken {
+            socket.shut(&self.epoll);
+        }
+        taken.len()
     }
 
     /// Accepts a waiting connection, if it is from this user, and returns it with that socket.

@@ -19,7 +19,7 @@ use vigil_testkit::monitor::{Monitor, Transport};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
 
-use crate::namespaces::{is_in_namespaces, run_in_namespaces};
+use crate::namespaces::{HangingDisk, can_mount_fuse, is_in_namespaces, run_in_namespaces};
 use crate::sandbox::{RunningDaemon, Sandbox, VIGIL};
 
 /// The available gits, each of which is tested, and whether it can ask at a socket.
@@ -581,6 +581,37 @@ fn the_daemon_names_its_sockets_and_what_they_are_about() {
     fs::remove_file(sandbox.path(sockets[1].1)).unwrap();
     sandbox.vigil("work", &["fsmonitor", "stop"]);
     assert_eq!(monitors(), serde_json::json!([]));
+}
+
+#[test]
+fn a_socket_on_a_disk_that_hangs_keeps_no_git_elsewhere_waiting() {
+    if !can_mount_fuse("a socket on a disk that hangs") {
+        return;
+    }
+    run_in_namespaces("fsmonitor::socket_on_a_disk_that_hangs", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn socket_on_a_disk_that_hangs() {
+    if !is_in_namespaces() {
+        return;
+    }
+    let sandbox = Sandbox::with_repository();
+    sandbox.make_repository("hangs", &[]);
+    let _serving = sandbox.serve();
+    for top in ["work", "hangs"] {
+        let started = sandbox.vigil(top, &["fsmonitor", "start"]);
+        assert!(started.status.success(), "{started:?}");
+    }
+    let _disk = HangingDisk::mount(&sandbox, "hangs");
+    // The list of the sockets that are in place is not finished.
+    let (code, message) = sandbox.vigil_daemon(&["status"]);
+    assert_eq!(code, Some(1), "{message}");
+    let socket = sandbox.path("work/.git/fsmonitor--daemon.ipc");
+    let answer = socket_answer(&socket, b"000aflush\x000000");
+    assert!(answer.contains_str("builtin:"), "{}", answer.as_bstr());
+    sandbox.assert_answered_as_by_git("work");
 }
 
 #[test]

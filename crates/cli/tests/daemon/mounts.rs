@@ -1,11 +1,10 @@
 //! File systems mounted while the daemon runs, and full disks.
 
-use std::fs::OpenOptions;
 use std::process::Command;
 
 use vigil_testkit::sandbox::{git_is_at_least, skip_test};
 
-use super::namespaces::{is_in_namespaces, run_in_namespaces};
+use super::namespaces::{can_mount_fuse, is_in_namespaces, run_in_namespaces};
 use super::sandbox::{RunningDaemon, Sandbox, VIGIL};
 
 impl Sandbox {
@@ -314,12 +313,8 @@ fn hidden_runtime_folder() {
 
 #[test]
 fn a_fuse_folder_whose_server_is_gone_hides_nothing_else() {
-    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
-    if let Err(error) = device {
-        return skip_test(
-            "a folder whose server is gone",
-            &format!("/dev/fuse: {error}"),
-        );
+    if !can_mount_fuse("a folder whose server is gone") {
+        return;
     }
     run_in_namespaces("mounts::gone_server", &["--mount"]);
 }

@@ -1,8 +1,12 @@
 //! Tests in namespaces of their own, where limits and mounts affect nothing else.
 
-use std::process::{Command, Stdio};
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
 
 use vigil_testkit::sandbox::skip_test;
+
+use super::sandbox::Sandbox;
 
 /// The variable that tells a test that it runs in the namespaces it needs.
 const IN_NAMESPACES: &str = "VIGIL_TEST_INSIDE";
@@ -35,4 +39,47 @@ pub(crate) fn run_in_namespaces(name: &str, flags: &[&str]) {
     let printed = String::from_utf8_lossy(&printed);
     assert!(output.status.success(), "{printed}");
     assert!(printed.contains("1 passed"), "{printed}");
+}
+
+/// Whether file systems can be served by a process. If not, says that the test `name` is skipped.
+pub(crate) fn can_mount_fuse(name: &str) -> bool {
+    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
+    match device {
+        Ok(_) => true,
+        Err(error) => {
+            skip_test(name, &format!("/dev/fuse: {error}"));
+            false
+        }
+    }
+}
+
+/// A mounted file system on which every look hangs, until this is dropped.
+pub(crate) struct HangingDisk(Child);
+
+impl HangingDisk {
+    /// Mounts one at `folder`.
+    pub(crate) fn mount(sandbox: &Sandbox, folder: &str) -> Self {
+        let options = "fd=3,rootmode=40000,user_id=0,group_id=0";
+        // This process serves the file system, but answers no request.
+        let script = format!(
+            "exec 3<>/dev/fuse; mount -i -t fuse -o {options} none {folder}; echo; read end"
+        );
+        let mut server = sandbox
+            .command("sh", "", &["-ec", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut mounted = [0];
+        let stdout = server.stdout.as_mut().unwrap();
+        stdout.read_exact(&mut mounted).unwrap();
+        Self(server)
+    }
+}
+
+impl Drop for HangingDisk {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

@@ -1,15 +1,13 @@
 //! `vigil watch`: a line at the start, and one whenever the answer changes.
 
-use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use rustix::process::Signal;
-use vigil_testkit::sandbox::skip_test;
 
-use super::namespaces::{is_in_namespaces, run_in_namespaces};
+use super::namespaces::{HangingDisk, can_mount_fuse, is_in_namespaces, run_in_namespaces};
 use super::sandbox::{Sandbox, TIME_LIMIT, VIGIL, signal};
 
 /// A running `vigil watch`. Dropping this kills it.
@@ -131,9 +129,8 @@ fn each_change_is_one_line_for_every_watcher_and_nothing_else_is() {
 
 #[test]
 fn a_disk_that_hangs_keeps_no_change_elsewhere_from_watchers() {
-    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
-    if let Err(error) = device {
-        return skip_test("a disk that hangs", &format!("/dev/fuse: {error}"));
+    if !can_mount_fuse("a disk that hangs") {
+        return;
     }
     run_in_namespaces("watch::beside_a_disk_that_hangs", &["--mount"]);
 }
@@ -152,27 +149,11 @@ fn beside_a_disk_that_hangs() {
     beside.assert_next_contains(CLEAN);
     let mut hangs = sandbox.watch("hangs", &[]);
     hangs.assert_next_contains(CLEAN);
-    // This process opens the device of the file system, and answers no request.
-    let options = "fd=3,rootmode=40000,user_id=0,group_id=0";
-    let script = format!(
-        "exec 3<>/dev/fuse; mount -i -t fuse -o {options} none hangs/empty; echo; read end"
-    );
-    let mut serves_nothing = sandbox
-        .command("sh", "", &["-ec", &script])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut mounted = [0];
-    let stdout = serves_nothing.stdout.as_mut().unwrap();
-    stdout.read_exact(&mut mounted).unwrap();
+    let _disk = HangingDisk::mount(&sandbox, "hangs/empty");
     for number in 1..4 {
         sandbox.write(&format!("work/new-{number}"), "");
         beside.assert_next_contains(&format!(" untracked {number} "));
     }
-    // Requests fail once it is gone.
-    drop(serves_nothing.stdin.take());
-    serves_nothing.wait().unwrap();
 }
 
 #[test]
