@@ -261,6 +261,25 @@ fn with_few_descriptors_no_answer_is_wrong() {
 }
 
 #[test]
+fn with_few_descriptors_what_is_untracked_far_below_is_seen() {
+    let mut served = 0;
+    let deep: String = (0..28).map(|number| format!("d{number}/")).collect();
+    for count in [26, 30, 40] {
+        let mut sandbox = Sandbox::with_repository();
+        // A daemon that cannot open what it needs may not accept clients.
+        sandbox.is_impatient = true;
+        let Some(_serving) = sandbox.serve_limited(&format!("ulimit -n {count}")) else {
+            continue;
+        };
+        sandbox.assert_answered_as_by_git("work");
+        sandbox.write(&format!("work/{deep}new"), "");
+        sandbox.assert_answered_as_by_git("work");
+        served += 1;
+    }
+    assert!(served > 0);
+}
+
+#[test]
 fn with_few_descriptors_no_prompt_misses_its_repository() {
     let mut served = 0;
     for count in 12..36 {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
+use vigil_linux::Errno;
 use vigil_linux::stat::lstat_path;
 
 use super::ignored_changes::IgnoredChanges;
@@ -12,7 +13,7 @@ use super::selected::select_from_findings;
 use super::watched::{self, FindingsKey, WatchedFindings};
 use super::*;
 use crate::git_system::GitSystem;
-use vigil_scan::{Focus, Watch};
+use vigil_scan::{Focus, ScanError, Unseen, Watch};
 
 /// Which part of the working tree to look at.
 pub(super) struct Part {
@@ -149,8 +150,9 @@ impl Session {
         let is_watched = !part.ignores_memory && pathspec.is_empty() && can_be_watched;
         let lacks_sparse_directories = state.lacks_sparse_directories();
         let state = &*state;
+        let is_of_daemon = self.watched.is_some();
         let scan = |focus: Option<&Focus>, watch: Option<&dyn Watch>, tracked: bool| {
-            Scan {
+            let scan = Scan {
                 work_tree: &top,
                 tracked_files: &state.tracked,
                 ignore_case: self.settings.ignore_case,
@@ -173,8 +175,15 @@ impl Session {
                 watch,
                 progress: request.progress.as_deref(),
                 timing: request.long.then_some(&self.timing),
+            };
+            let findings = scan.run()?;
+            match is_of_daemon.then(|| beyond_means(&findings)).flatten() {
+                Some(unseen) => Err(ScanError::Directory {
+                    path: unseen.path.clone(),
+                    source: unseen.reason,
+                }),
+                None => Ok(findings),
             }
-            .run()
         };
         let Some(watched) = self.watched.as_mut().filter(|_| is_watched) else {
             let looks_at_tracked = part.stop_after_tracked > 0;
@@ -222,4 +231,11 @@ fn has_link(top: &Path, directory: &BStr) -> bool {
         end > 0 && lstat_path(&path).is_ok_and(|stat| stat.is_symlink())
     };
     directory.find_iter(b"/").any(is_link)
+}
+
+/// What was not seen only because this process has too many files open, or no memory. A client may have more.
+fn beyond_means(findings: &Findings) -> Option<&Unseen> {
+    let is_short = |reason| matches!(reason, Errno::MFILE | Errno::NFILE | Errno::NOMEM);
+    let mut unlisted = findings.unlisted.iter();
+    unlisted.find(|unseen| is_short(unseen.reason))
 }
