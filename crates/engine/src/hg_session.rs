@@ -298,6 +298,7 @@ impl HgSession {
         }
         let recorded = &*recorded;
         let memory = recorded.memory.as_ref().filter(|_| is_whole);
+        let is_of_daemon = self.watched.is_some();
         let watched = self.watched.as_mut().filter(|_| is_whole);
         if watched.is_some() {
             self.last = Some((request.repository.clone(), request.ignore.clone()));
@@ -356,7 +357,11 @@ impl HgSession {
             );
             compared.add(system.take_unsure());
             *provable_later = system.provable_later();
-            found
+            let found = found?;
+            if is_of_daemon {
+                found.check_means()?;
+            }
+            Ok(found)
         })?;
         Ok((status, has_unreadable))
     }

@@ -1,8 +1,10 @@
 //! What a scan found.
 
 use bstr::BString;
+use vigil_linux::Errno;
 use vigil_model::mode::FileMode;
 
+use super::ScanError;
 use super::watch::SilentPaths;
 
 /// What a tracked path looks like on disk if it is not as recorded.
@@ -35,6 +37,25 @@ pub struct Findings {
     pub silent_paths: SilentPaths,
 }
 
+impl Findings {
+    /// Fails if a directory was not seen only because this process has too many files open, or no memory. A client of a
+    /// long-lived process may have more.
+    ///
+    /// # Errors
+    /// That is so.
+    pub fn check_means(&self) -> Result<(), ScanError> {
+        let is_short = |reason| matches!(reason, Errno::MFILE | Errno::NFILE | Errno::NOMEM);
+        let mut unlisted = self.unlisted.iter();
+        match unlisted.find(|unseen| is_short(unseen.reason)) {
+            None => Ok(()),
+            Some(unseen) => Err(ScanError::Directory {
+                path: unseen.path.clone(),
+                source: unseen.reason,
+            }),
+        }
+    }
+}
+
 /// A warning about the ignore rules of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RulesWarning {
@@ -50,11 +71,11 @@ pub struct Unseen {
     /// The path from the top; empty for the top itself.
     pub path: BString,
     /// The kernel's error.
-    pub reason: vigil_linux::Errno,
+    pub reason: Errno,
 }
 
 impl Unseen {
-    pub(super) fn of(path: &bstr::BStr, reason: vigil_linux::Errno) -> Self {
+    pub(super) fn of(path: &bstr::BStr, reason: Errno) -> Self {
         let path = path.to_owned();
         Self { path, reason }
     }

@@ -5,8 +5,10 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use bstr::ByteSlice;
+use rustix::process::Pid;
 use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::daemon::Daemon;
+use vigil_testkit::process::limit_descriptors;
 use vigil_testkit::sandbox::default_parent;
 
 use super::sandbox::{WorkingCopy, hg_programs};
@@ -162,6 +164,22 @@ fn warnings_come_from_the_daemon_each_time() {
         working.write(".hgignore", "");
         assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
         assert!(served.run(&["hg", "status"], &[]).stderr.is_empty());
+    }
+}
+
+#[test]
+fn what_the_daemon_has_too_few_descriptors_to_see_is_left_to_the_client() {
+    for hg in hg_programs() {
+        let served = WithDaemon::new(&hg);
+        served.working.write("a", "");
+        assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
+        let pid = served.daemon.status().unwrap().pid;
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        limit_descriptors(pid, Some(30)).unwrap();
+        served.working.write(&format!("{}new", "d/".repeat(28)), "");
+        for _ in 0..2 {
+            served.assert_same_without_daemon(&["hg", "status"], &[]);
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
-use vigil_linux::Errno;
 use vigil_linux::stat::lstat_path;
 
 use super::ignored_changes::IgnoredChanges;
@@ -13,7 +12,7 @@ use super::selected::select_from_findings;
 use super::watched::{self, FindingsKey, WatchedFindings};
 use super::*;
 use crate::git_system::GitSystem;
-use vigil_scan::{Focus, ScanError, Unseen, Watch};
+use vigil_scan::{Focus, Watch};
 
 /// Which part of the working tree to look at.
 pub(super) struct Part {
@@ -177,12 +176,9 @@ impl Session {
                 timing: request.long.then_some(&self.timing),
             };
             let findings = scan.run()?;
-            match is_of_daemon.then(|| beyond_means(&findings)).flatten() {
-                Some(unseen) => Err(ScanError::Directory {
-                    path: unseen.path.clone(),
-                    source: unseen.reason,
-                }),
-                None => Ok(findings),
+            match is_of_daemon {
+                true => findings.check_means().map(|()| findings),
+                false => Ok(findings),
             }
         };
         let Some(watched) = self.watched.as_mut().filter(|_| is_watched) else {
@@ -231,11 +227,4 @@ fn has_link(top: &Path, directory: &BStr) -> bool {
         end > 0 && lstat_path(&path).is_ok_and(|stat| stat.is_symlink())
     };
     directory.find_iter(b"/").any(is_link)
-}
-
-/// What was not seen only because this process has too many files open, or no memory. A client may have more.
-fn beyond_means(findings: &Findings) -> Option<&Unseen> {
-    let is_short = |reason| matches!(reason, Errno::MFILE | Errno::NFILE | Errno::NOMEM);
-    let mut unlisted = findings.unlisted.iter();
-    unlisted.find(|unseen| is_short(unseen.reason))
 }
