@@ -358,10 +358,10 @@ impl HgSession {
             compared.add(system.take_unsure());
             *provable_later = system.provable_later();
             let found = found?;
-            if is_of_daemon {
-                found.check_means()?;
+            match found.beyond_means().filter(|_| is_of_daemon) {
+                Some(unseen) => Err(unseen.into()),
+                None => Ok(found),
             }
-            Ok(found)
         })?;
         Ok((status, has_unreadable))
     }

@@ -4,7 +4,6 @@ use bstr::BString;
 use vigil_linux::Errno;
 use vigil_model::mode::FileMode;
 
-use super::ScanError;
 use super::watch::SilentPaths;
 
 /// What a tracked path looks like on disk if it is not as recorded.
@@ -38,21 +37,12 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Fails if a directory was not seen only because this process has too many files open, or no memory. A client of a
-    /// long-lived process may have more.
-    ///
-    /// # Errors
-    /// That is so.
-    pub fn check_means(&self) -> Result<(), ScanError> {
+    /// A directory that was not seen only because this process has too many files open, or no memory. A client of a long-lived
+    /// process may have more.
+    pub fn beyond_means(&self) -> Option<&Unseen> {
         let is_short = |reason| matches!(reason, Errno::MFILE | Errno::NFILE | Errno::NOMEM);
         let mut unlisted = self.unlisted.iter();
-        match unlisted.find(|unseen| is_short(unseen.reason)) {
-            None => Ok(()),
-            Some(unseen) => Err(ScanError::Directory {
-                path: unseen.path.clone(),
-                source: unseen.reason,
-            }),
-        }
+        unlisted.find(|unseen| is_short(unseen.reason))
     }
 }
 

@@ -124,3 +124,12 @@ pub enum ScanError {
     #[error(transparent)]
     Content(#[from] ContentError),
 }
+
+impl From<&Unseen> for ScanError {
+    fn from(unseen: &Unseen) -> Self {
+        Self::Directory {
+            path: unseen.path.clone(),
+            source: unseen.reason,
+        }
+    }
+}

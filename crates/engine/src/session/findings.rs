@@ -12,7 +12,7 @@ use super::selected::select_from_findings;
 use super::watched::{self, FindingsKey, WatchedFindings};
 use super::*;
 use crate::git_system::GitSystem;
-use vigil_scan::{Focus, Watch};
+use vigil_scan::{Focus, ScanError, Watch};
 
 /// Which part of the working tree to look at.
 pub(super) struct Part {
@@ -176,9 +176,9 @@ impl Session {
                 timing: request.long.then_some(&self.timing),
             };
             let findings = scan.run()?;
-            match is_of_daemon {
-                true => findings.check_means().map(|()| findings),
-                false => Ok(findings),
+            match findings.beyond_means().filter(|_| is_of_daemon) {
+                Some(unseen) => Err(ScanError::from(unseen)),
+                None => Ok(findings),
             }
         };
         let Some(watched) = self.watched.as_mut().filter(|_| is_watched) else {
