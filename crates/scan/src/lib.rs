@@ -112,7 +112,7 @@ pub enum ScanError {
         /// The system's error.
         source: vigil_linux::Errno,
     },
-    /// A directory with tracked files cannot be opened, for a reason that says nothing about those files.
+    /// A directory cannot be opened, for a reason that says nothing about the files in it.
     #[error("cannot open directory '{path}': {}", errno::text(*source), path = raw(path))]
     Directory {
         /// The directory, from the top of the working tree.
