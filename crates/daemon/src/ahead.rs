@@ -132,6 +132,11 @@ impl Ahead {
         self.done
     }
 
+    /// Whether work has begun and is not finished.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.is_at_work
+    }
+
     /// Begins the work. There is no more of it until this is finished.
     pub(crate) fn begin(&mut self, now: Instant) -> Work {
         self.is_at_work = true;

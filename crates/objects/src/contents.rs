@@ -15,7 +15,28 @@ pub(super) type BeforeContents<'a> = &'a mut dyn FnMut(Info, &mut Vec<u8>) -> bo
 /// or right after which it fails.
 const PART_LEN: usize = 16 << 10;
 
+/// Passes as much of `piece` to `sink` as can be written, whatever follows; all of it at the end. Removes that from `piece`.
+///
+/// # Errors
+/// Those of the sink.
+pub(super) fn hand_on<E>(
+    piece: &mut Vec<u8>,
+    is_end: bool,
+    info: Info,
+    sink: Sink<'_, E>,
+) -> Result<(), E> {
+    let ready = match is_end {
+        true => piece.len(),
+        false => whole_parts(piece),
+    };
+    if ready > 0 {
+        sink(info, piece.get(..ready).unwrap_or_default())?;
+    }
+    piece.drain(..ready);
+    Ok(())
+}
+
 /// Returns how much of `piece` can be written, whatever follows.
-pub(super) fn whole_parts(piece: &[u8]) -> usize {
+fn whole_parts(piece: &[u8]) -> usize {
     piece.len().saturating_sub(1) / PART_LEN * PART_LEN
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use gix_hash::oid;
 use gix_object::Kind;
 
-use super::contents::{BeforeContents, SIZE_MAX, Sink, whole_parts};
+use super::contents::{BeforeContents, SIZE_MAX, Sink, hand_on};
 use super::error::{CopyError, Reason};
 use super::facts::Info;
 use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK, has_lost_reason};
@@ -130,17 +130,9 @@ impl Loose {
         let mut step = Ok(is_end);
         loop {
             let is_end = matches!(step, Ok(true));
-            let ready = if is_end {
-                piece.len()
-            } else {
-                whole_parts(piece)
-            };
-            if ready > 0
-                && let Err(error) = sink(info, piece.get(..ready).unwrap_or_default())
-            {
+            if let Err(error) = hand_on(piece, is_end, info, sink) {
                 return Ok(Err(error));
             }
-            piece.drain(..ready);
             if step.is_err() && has_lost_reason(messages) {
                 messages.pop();
                 window.find_reason(u64::MAX, inflater, messages);

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::os::fd::BorrowedFd;
 
 use bstr::{BStr, BString};
+use vigil_model::path::is_at_or_below;
 
 /// Watches folders for changes.
 pub trait Watch: Sync {
@@ -54,7 +55,8 @@ impl SilentPaths {
         self.nested.dedup();
         self.trees
             .sort_unstable_by(|one, other| compare_folders(one, other));
-        self.trees.dedup_by(|path, above| is_within(path, above));
+        self.trees
+            .dedup_by(|path, above| above.is_empty() || is_at_or_below(path, above));
     }
 }
 
@@ -67,12 +69,6 @@ fn compare_folders(one: &[u8], other: &[u8]) -> Ordering {
         .cmp(&other.get(..len))
         .then_with(|| rest.0.unwrap_or(b'/').cmp(&rest.1.unwrap_or(b'/')))
         .then(one.len().cmp(&other.len()))
-}
-
-/// Whether the folder `path` is `above`, or is somewhere below it.
-fn is_within(path: &[u8], above: &[u8]) -> bool {
-    let rest = path.strip_prefix(above);
-    rest.is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(b"/"))
 }
 
 #[cfg(test)]

@@ -371,7 +371,8 @@ impl Host {
             let idle = self.statistics.summary().idle;
             self.auditor.due_at(self.answers.sessions(), idle)
         };
-        if due_at().is_some_and(|at| at <= Instant::now()) {
+        let mut next = due_at();
+        if next.is_some_and(|at| at <= Instant::now()) {
             let host = self.clone();
             deputy.have_done(move || {
                 let sampled = panics::catch(|| host.auditor.sample(host.answers.sessions()));
@@ -379,9 +380,10 @@ impl Host {
                     host.recompute_all();
                 }
             });
+            next = due_at();
         }
         let told = self.inform_subscribers(deputy);
-        told.into_iter().chain(due_at()).min()
+        told.into_iter().chain(next).min()
     }
 
     /// Finds again the answers that may have changed, and wakes the subscribers to which they are news. Returns when there is

@@ -58,8 +58,6 @@ struct Topic {
     digest: u64,
     /// The answer as a frame, while some subscriber has not been sent it.
     frame: Option<Arc<Vec<u8>>>,
-    /// Whether its answer is being found again.
-    is_searched: bool,
     /// There will be no further answers.
     is_over: bool,
     subscribers: HashMap<u64, Subscriber>,
@@ -141,7 +139,6 @@ impl Subscribers {
                     recheck_at: now,
                     digest: sent_digest,
                     frame: None,
-                    is_searched: false,
                     is_over: false,
                     subscribers: HashMap::from([(id, subscriber)]),
                 };
@@ -178,7 +175,7 @@ impl Subscribers {
         let not_before = inner.not_before;
         let mut first: Option<(Instant, &mut Topic)> = None;
         let topics = inner.topics.iter_mut();
-        for topic in topics.filter(|topic| !topic.is_over && !topic.is_searched) {
+        for topic in topics.filter(|topic| !topic.is_over && !topic.ahead.is_at_work()) {
             let at = topic.due_at(now);
             if first.as_ref().is_none_or(|(first, _)| at < *first) {
                 first = Some((at, topic));
@@ -189,7 +186,6 @@ impl Subscribers {
         if at > now {
             return Err(Some(at));
         }
-        topic.is_searched = true;
         Ok(Search {
             question: topic.question.clone(),
             work: topic.ahead.begin(now),
@@ -214,7 +210,6 @@ impl Subscribers {
         else {
             return Vec::new();
         };
-        topic.is_searched = false;
         topic.ahead.finish(search.work, now);
         topic.rest_on(found.dependencies, cost, now);
         topic.digest = digest;

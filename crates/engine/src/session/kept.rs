@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString};
 use vigil_git::attribute_files::SourceTree;
+use vigil_model::path::is_at_or_below;
 use vigil_model::tracked::Tracked;
 use vigil_scan::SilentPaths;
 
@@ -111,14 +112,10 @@ pub(crate) fn basis(
     governing: impl Iterator<Item = BString>,
 ) -> Option<Basis> {
     let (looked_at_all, last_change) = watched.heard_of(path, governing)?;
-    let is_of_it = |above: &BStr| {
-        let below = path.strip_prefix(above.as_bytes());
-        below.is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(b"/"))
-    };
     let mut all = tracked
         .into_iter()
         .flat_map(|tracked| each_time(watched, tracked));
-    let each_time = all.find(|(above, _)| is_of_it(above.as_ref()));
+    let each_time = all.find(|(above, _)| above.is_empty() || is_at_or_below(path, above));
     Some(Basis {
         looked_at_all,
         last_change,

@@ -2,7 +2,7 @@
 
 use super::Reader;
 use crate::chains::Chains;
-use crate::contents::{Sink, whole_parts};
+use crate::contents::{Sink, hand_on};
 use crate::error::{CopyError, Error, Reason};
 use crate::facts::Info;
 use crate::inflate::has_lost_reason;
@@ -164,17 +164,9 @@ impl Reader {
         loop {
             let step = inflater.step(input, PIECE_LEN, piece, messages);
             let is_end = step.as_ref().is_ok_and(|step| step.is_end);
-            let ready = if is_end {
-                piece.len()
-            } else {
-                whole_parts(piece)
-            };
-            if ready > 0
-                && let Err(error) = sink(info, piece.get(..ready).unwrap_or_default())
-            {
+            if let Err(error) = hand_on(piece, is_end, info, sink) {
                 return Ok(Some(Err(error)));
             }
-            piece.drain(..ready);
             if is_end {
                 return Ok(Some(Ok(info)));
             }
