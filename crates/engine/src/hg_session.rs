@@ -49,7 +49,7 @@ use crate::hg_status::{HgQuestion, HgRequest, HgStatus, RecordedFiles, ScanInput
 use crate::hg_system::HgSystem;
 use crate::session::kept::{basis, looked_at};
 use crate::session::watch_basis::WatchPositions;
-use crate::session::watched::{ChangeFilter, FindingsKey, WatchedFindings, top_of};
+use crate::session::watched::{ChangeFilter, FindingsKey, Found, WatchedFindings, top_of};
 use crate::session::{Basis, WatchReport};
 use crate::state::{State, StateReport, ToSave};
 
@@ -572,8 +572,8 @@ fn scan_what_changed<'w>(
     let found = watched.findings(key, change_filter, Vec::new, &recorded.tracked, scan, None)?;
     watched.invalidate_entries(&system.provable_later());
     Ok(match found {
-        Some(found) => Cow::Owned(found),
-        None => watched.known().map(Cow::Borrowed).unwrap_or_default(),
+        Found::Fresh(findings) => Cow::Owned(*findings),
+        Found::Kept => watched.known().map(Cow::Borrowed).unwrap_or_default(),
     })
 }
 

@@ -9,10 +9,11 @@ use super::ignored_changes::IgnoredChanges;
 use super::object_mode::ObjectModes;
 use super::path_question::PathQuestion;
 use super::selected::select_from_findings;
-use super::watched::{self, FindingsKey, WatchedFindings};
+use super::watched::{self, FindingsKey, Found, WatchedFindings};
 use super::*;
 use crate::git_system::GitSystem;
-use vigil_scan::{Focus, ScanError, Watch};
+use vigil_rules::ignore::IgnoreRules;
+use vigil_scan::{Focus, PathFilter, ScanError, Watch};
 
 /// Which part of the working tree to look at.
 pub(super) struct Part {
@@ -77,17 +78,17 @@ impl Session {
         let is_silent = self.messages.take().is_empty();
         self.has_dropped_messages |= !is_silent;
         self.messages.extend(&before);
-        let kept = || self.watched.as_ref()?.known();
-        let (Some(all), Some(state)) = (found.as_ref().or_else(kept), &self.index) else {
+        let (Some(all), Some(index), true) = (
+            found.findings(self.watched.as_ref()),
+            &self.index,
+            is_silent,
+        ) else {
             return Ok(None);
         };
-        if !is_silent {
-            return Ok(None);
-        }
-        let question = self.question(pathspec, &state.tracked)?;
+        let question = self.question(pathspec, &index.tracked)?;
         let top = self.top()?;
         let looks_for_untracked = request.untracked != UntrackedMode::No;
-        let files = (top, &state.tracked);
+        let files = (top, &index.tracked);
         Ok(select_from_findings(
             all,
             files,
@@ -106,117 +107,172 @@ impl Session {
     ) -> Result<Findings, SessionError> {
         let found = self.refresh_findings(request, pathspec, part)?;
         let kept = || self.watched.as_ref()?.known().cloned();
-        Ok(found.or_else(kept).unwrap_or_default())
+        Ok(match found {
+            Found::Fresh(findings) => *findings,
+            Found::Kept => kept().unwrap_or_default(),
+        })
     }
 
-    /// Like [`Self::scan_part`], without copying findings that are kept: `None` if they are those of
-    /// [`WatchedFindings::known`].
+    /// Like [`Self::scan_part`], without copying findings that are kept.
     pub(super) fn refresh_findings(
         &mut self,
         request: &StatusRequest,
         pathspec: &Pathspec,
         part: &Part,
-    ) -> Result<Option<Findings>, SessionError> {
-        let Some(top) = self.repository.work_tree.clone() else {
-            return Ok(Some(Findings::default()));
-        };
+    ) -> Result<Found, SessionError> {
         self.refresh_attributes();
-        let ignore_rules = self.excludes.rules();
-        let attribute_tree = self.attribute_tree();
-        let can_be_watched = self.watched.is_some() && attribute_tree.is_ok();
-        let Some(state) = self.index.as_mut() else {
-            return Ok(Some(Findings::default()));
-        };
-        if self.is_kept && state.memory.is_none() {
-            state.memory = Some(ScanMemory::new(
-                state.tracked.directory_number_end() as usize
-            ));
+        if self.is_kept
+            && let Some(index) = &mut self.index
+        {
+            let directories = index.tracked.directory_number_end() as usize;
+            index
+                .memory
+                .get_or_insert_with(|| ScanMemory::new(directories));
         }
-        let modes = ObjectModes::new(&top, &self.repository, &state.tracked);
-        let filter = PathQuestion::new(pathspec, &self.attributes, modes);
-        let system = GitSystem {
-            repository: &self.repository,
-            top: &top,
-            objects: &self.objects,
-            converter: &self.converter,
-            messages: &self.messages,
-            ignore_rules,
-            index_written_at: state.file.written_at(),
-            stat_rules: self.settings.stat_rules,
-            ignore_case: self.settings.ignore_case,
-            looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
+        let ignore_rules = self.excludes.rules();
+        let mut watched = self.watched.take();
+        let found = match self.way_to_look(request, pathspec, part, ignore_rules) {
+            Some(look) => look.find(watched.as_mut()),
+            None => Ok(Found::default()),
         };
-        let is_watched = !part.ignores_memory && pathspec.is_empty() && can_be_watched;
-        let lacks_sparse_directories = state.lacks_sparse_directories();
-        let state = &*state;
-        let is_of_daemon = self.watched.is_some();
-        let scan = |focus: Option<&Focus>, watch: Option<&dyn Watch>, tracked: bool| {
-            let scan = Scan {
-                work_tree: &top,
-                tracked_files: &state.tracked,
+        self.watched = watched;
+        found
+    }
+
+    /// Returns how to look at `part` of the working tree; `None` if there is none.
+    fn way_to_look<'s>(
+        &'s self,
+        request: &'s StatusRequest,
+        pathspec: &'s Pathspec,
+        part: &'s Part,
+        ignore_rules: Arc<IgnoreRules>,
+    ) -> Option<Look<'s>> {
+        let top = self.repository.work_tree.as_deref()?;
+        let index = self.index.as_ref()?;
+        let modes = ObjectModes::new(top, &self.repository, &index.tracked);
+        Some(Look {
+            request,
+            part,
+            system: GitSystem {
+                repository: &self.repository,
+                top,
+                objects: &self.objects,
+                converter: &self.converter,
+                messages: &self.messages,
+                ignore_rules,
+                index_written_at: index.file.written_at(),
+                stat_rules: self.settings.stat_rules,
                 ignore_case: self.settings.ignore_case,
                 looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
-                lacks_sparse_directories,
-                system: &system,
-                filter: (!pathspec.is_empty()).then_some(&filter),
-                focus,
-                tracked,
-                untracked: request.untracked,
-                ignored: request.ignored,
-                // Findings that are kept must be complete.
-                stop_after_tracked: watch.map_or(part.stop_after_tracked, |_| usize::MAX),
-                stop_after_untracked: watch.map_or(part.stop_after_untracked, |_| usize::MAX),
-                threads_max: request.threads_max.or(self.settings.threads_max),
-                memory: state
-                    .memory
-                    .as_ref()
-                    .filter(|_| pathspec.is_empty() && !part.ignores_memory),
-                watch,
-                progress: request.progress.as_deref(),
-                timing: request.long.then_some(&self.timing),
-            };
-            let findings = scan.run()?;
-            match findings.beyond_means().filter(|_| is_of_daemon) {
-                Some(unseen) => Err(ScanError::from(unseen)),
-                None => Ok(findings),
-            }
+            },
+            filter: (!pathspec.is_empty())
+                .then(|| PathQuestion::new(pathspec, &self.attributes, modes)),
+            index,
+            attributes: &self.attributes,
+            attribute_tree: self.attribute_tree(),
+            threads_max: request.threads_max.or(self.settings.threads_max),
+            timing: &self.timing,
+            is_of_daemon: self.repository_watch.is_some(),
+        })
+    }
+}
+
+/// How to look at a part of the working tree for one question.
+struct Look<'s> {
+    request: &'s StatusRequest,
+    part: &'s Part,
+    system: GitSystem<'s>,
+    /// Selects paths; `None` for all.
+    filter: Option<PathQuestion<'s>>,
+    index: &'s IndexState,
+    attributes: &'s Attributes,
+    attribute_tree: Result<Option<ObjectId>, NoTree>,
+    threads_max: Option<usize>,
+    timing: &'s Timing,
+    is_of_daemon: bool,
+}
+
+impl Look<'_> {
+    /// Returns what is found. Only what changed is looked at if the rest is `watched`.
+    fn find(&self, watched: Option<&mut WatchedFindings>) -> Result<Found, SessionError> {
+        let is_for_all = self.filter.is_none() && !self.part.ignores_memory;
+        let (Some(watched), Ok(attribute_tree), true) = (watched, &self.attribute_tree, is_for_all)
+        else {
+            let looks_at_tracked = self.part.stop_after_tracked > 0;
+            let focus = self.part.focus.as_ref();
+            return Ok(Found::fresh(self.scan(focus, None, looks_at_tracked)?));
         };
-        let Some(watched) = self.watched.as_mut().filter(|_| is_watched) else {
-            let looks_at_tracked = part.stop_after_tracked > 0;
-            return Ok(Some(scan(part.focus.as_ref(), None, looks_at_tracked)?));
-        };
+        let (request, system) = (self.request, &self.system);
         let key = FindingsKey {
             question: vigil_scan::question::number(request.untracked, request.ignored),
-            index: state.serial,
-            attribute_tree: attribute_tree.unwrap_or_default(),
+            index: self.index.serial,
+            attribute_tree: *attribute_tree,
             rules: system.ignore_rules.digest(),
-            top: watched::top_of(&top)?,
+            top: watched::top_of(system.top)?,
         };
+        let tracked = &self.index.tracked;
         let change_filter = IgnoredChanges {
-            tracked: &state.tracked,
+            tracked,
             base: &system.ignore_rules,
             rules: DirectoryRules {
-                top: Some(&top),
-                objects: &self.objects,
-                tracked: Some(&state.tracked),
+                top: Some(system.top),
+                objects: system.objects,
+                tracked: Some(tracked),
                 looks_at_present_skipped_files: system.looks_at_present_skipped_files,
             },
         };
-        let tells_apart = request.ignored == IgnoredMode::No && !self.settings.ignore_case;
+        let tells_apart = request.ignored == IgnoredMode::No && !system.ignore_case;
         let change_filter = tells_apart.then_some(&change_filter as &dyn watched::ChangeFilter);
-        let attributes = || self.attributes.outer_files();
         let scan_non_tracked = |watch: &dyn Watch| match request.untracked {
             UntrackedMode::No => Ok(Findings::default()),
-            _ => scan(None, Some(watch), false),
+            _ => self.scan(None, Some(watch), false),
         };
         Ok(watched.findings(
             key,
             change_filter,
-            attributes,
-            &state.tracked,
-            |focus, watch| scan(focus, Some(watch), true),
+            || self.attributes.outer_files(),
+            tracked,
+            |focus, watch| self.scan(focus, Some(watch), true),
             Some(&scan_non_tracked),
         )?)
+    }
+
+    /// Looks at what is in `focus`, or at everything; at tracked files only if `looks_at_tracked`.
+    fn scan(
+        &self,
+        focus: Option<&Focus>,
+        watch: Option<&dyn Watch>,
+        looks_at_tracked: bool,
+    ) -> Result<Findings, ScanError> {
+        let (request, part, system) = (self.request, self.part, &self.system);
+        let memory = self.index.memory.as_ref();
+        let filter = self.filter.as_ref();
+        let scan = Scan {
+            work_tree: system.top,
+            tracked_files: &self.index.tracked,
+            ignore_case: system.ignore_case,
+            looks_at_present_skipped_files: system.looks_at_present_skipped_files,
+            lacks_sparse_directories: self.index.lacks_sparse_directories(),
+            system,
+            filter: filter.map(|filter| filter as &dyn PathFilter),
+            focus,
+            tracked: looks_at_tracked,
+            untracked: request.untracked,
+            ignored: request.ignored,
+            // Findings that are kept must be complete.
+            stop_after_tracked: watch.map_or(part.stop_after_tracked, |_| usize::MAX),
+            stop_after_untracked: watch.map_or(part.stop_after_untracked, |_| usize::MAX),
+            threads_max: self.threads_max,
+            memory: memory.filter(|_| filter.is_none() && !part.ignores_memory),
+            watch,
+            progress: request.progress.as_deref(),
+            timing: request.long.then_some(self.timing),
+        };
+        let findings = scan.run()?;
+        match findings.beyond_means().filter(|_| self.is_of_daemon) {
+            Some(unseen) => Err(unseen.into()),
+            None => Ok(findings),
+        }
     }
 }
 

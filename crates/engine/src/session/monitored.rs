@@ -4,6 +4,7 @@
 //! untracked cache each folder that it entered. So all of these are watched before git learns the end of the journal, and a
 //! folder that was not watched before is reported as changed.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use bstr::ByteSlice;
@@ -22,7 +23,7 @@ use super::findings::Part;
 use super::index::LARGE_INDEX_LEN;
 use super::judging::affects_judging;
 use super::linked::has_nameless;
-use super::watched::top_of;
+use super::watched::{Found, WatchedFindings, top_of};
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
@@ -105,18 +106,15 @@ impl Session {
         };
         let found = self.refresh_findings(&request, &Pathspec::default(), &Part::ALL)?;
         let context_id = self.context_id(attribute_tree);
-        self.report_silent_changes(found.as_ref());
+        self.report_silent_changes(&found);
         let Some(watched) = &self.watched else {
             return Ok(None);
         };
-        let Some(tree) = watched.watched_tree() else {
+        let (Some(tree), Some(findings)) = (watched.watched_tree(), found.findings(Some(watched)))
+        else {
             return Ok(None);
         };
-        let silent_paths = match &found {
-            Some(found) => Some(&found.silent_paths),
-            None => watched.silent_paths(),
-        };
-        self.report_new_records(tree, found.as_ref());
+        self.report_new_records(watched, tree, findings);
         let context_id = of_tree(context_id, tree);
         let known = since.filter(|since| since.context_id == context_id);
         let position = known.map(|known| Position::of_number(known.number));
@@ -149,9 +147,7 @@ impl Session {
                 paths
             }
         };
-        if let Some(silent_paths) = silent_paths {
-            paths.add_silent_folders(silent_paths);
-        }
+        paths.add_silent_folders(&findings.silent_paths);
         if lacks_listings {
             paths.add_all_listings();
         }
@@ -164,11 +160,13 @@ impl Session {
 
     /// Reports files that differ from entries that are new. git takes some of them for unchanged without looking, for example
     /// when it renames a file in the index and cannot do so in the working tree.
-    fn report_new_records(&self, tree: &WatchedTree, found: Option<&Findings>) {
-        let (Some(watched), Some(index)) = (&self.watched, &self.index) else {
-            return;
-        };
-        let Some(found) = found.or_else(|| watched.known()) else {
+    fn report_new_records(
+        &self,
+        watched: &WatchedFindings,
+        tree: &WatchedTree,
+        findings: &Findings,
+    ) {
+        let Some(index) = &self.index else {
             return;
         };
         let changed = watched.changed_directories();
@@ -176,7 +174,7 @@ impl Session {
             return;
         }
         let mut entries = ByNumber::new(&index.tracked);
-        for (number, _) in &found.tracked {
+        for (number, _) in &findings.tracked {
             let Some(entry) = entries.get(*number) else {
                 continue;
             };
@@ -190,24 +188,21 @@ impl Session {
 
     /// Reports what changed without an event, by looking: tracked files, and folders that became repositories or ceased to be
     /// ones. git keeps the listing that such a folder is in, and what matters happened inside, where nothing is watched.
-    fn report_silent_changes(&mut self, found: Option<&Findings>) {
-        let (Some(watched), Some(index)) = (&mut self.watched, &self.index) else {
+    fn report_silent_changes(&mut self, found: &Found) {
+        let Some(mut looks) = self.watched.as_mut().map(|it| take(&mut it.silent_looks)) else {
             return;
         };
-        let (Some(tree), Some(top)) = (
-            watched.watched_tree().cloned(),
-            self.repository.work_tree.as_deref(),
-        ) else {
-            return;
-        };
-        let mut looks = std::mem::take(&mut watched.silent_looks);
-        let silent_paths = found.map(|found| &found.silent_paths);
-        if let Some(silent_paths) = silent_paths.or_else(|| watched.silent_paths()) {
-            let nested = silent_paths.nested.iter();
+        let watched = self.watched.as_ref();
+        let tree = watched.and_then(|watched| watched.watched_tree());
+        let (top, index) = (self.repository.work_tree.as_deref(), self.index.as_ref());
+        if let (Some(tree), Some(findings)) = (tree, found.findings(watched))
+            && let (Some(top), Some(index)) = (top, index)
+        {
+            let nested = findings.silent_paths.nested.iter();
             let nested = looks.changed_nested(top, nested.map(|it| it.path.clone()), |path| {
                 self.repository.has_nested_repository(path)
             });
-            let files = silent_paths.files.iter();
+            let files = findings.silent_paths.files.iter();
             let mut entries = ByNumber::new(&index.tracked);
             let files = files.filter_map(|number| entries.get(*number));
             let files = looks.changed_files(top, files.map(|entry| entry.path));
@@ -215,7 +210,9 @@ impl Session {
                 tree.report_path(path.as_bstr());
             }
         }
-        watched.silent_looks = looks;
+        if let Some(watched) = &mut self.watched {
+            watched.silent_looks = looks;
+        }
     }
 
     /// A digest of everything outside the working tree that affects how git judges what is in it.

@@ -84,6 +84,38 @@ pub(crate) struct WatchedFindings {
     changed_directories: Option<BTreeSet<BString>>,
 }
 
+/// The findings for a question.
+pub(crate) enum Found {
+    /// They were made for this question alone.
+    Fresh(Box<Findings>),
+    /// They are those of [`WatchedFindings::known`].
+    Kept,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self::fresh(Findings::default())
+    }
+}
+
+impl Found {
+    /// Returns `findings` as made for a question alone.
+    pub(crate) fn fresh(findings: Findings) -> Self {
+        Self::Fresh(Box::new(findings))
+    }
+
+    /// Returns the findings, which may be kept in `watched`.
+    pub(crate) fn findings<'f>(
+        &'f self,
+        watched: Option<&'f WatchedFindings>,
+    ) -> Option<&'f Findings> {
+        match self {
+            Self::Fresh(findings) => Some(findings),
+            Self::Kept => watched?.known(),
+        }
+    }
+}
+
 /// What findings belong to, besides the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FindingsKey {
@@ -205,7 +237,7 @@ impl WatchedFindings {
 
     /// Brings the findings up to date by scanning what changed with `scan`, or everything if that is not known. If the tracked
     /// files are known from another question, `scan_non_tracked`, if given, scans only for the rest. Changes that `change_filter`
-    /// removes are not looked at. Returns `None` if the findings are now [`Self::known`].
+    /// removes are not looked at.
     pub(crate) fn findings<E>(
         &mut self,
         key: FindingsKey,
@@ -214,7 +246,7 @@ impl WatchedFindings {
         tracked: &Tracked,
         scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, E>,
         scan_non_tracked: Option<&ScanNonTracked<'_, E>>,
-    ) -> Result<Option<Findings>, E> {
+    ) -> Result<Found, E> {
         let tree = self.tree(&key.top);
         let listener = Listener(&tree);
         self.changed_directories = None;
@@ -256,7 +288,7 @@ impl WatchedFindings {
                     kept.position = since.position;
                     self.keep(kept);
                     self.changed_directories = since.is_of_same_question.then_some(changed);
-                    return Ok(None);
+                    return Ok(Found::Kept);
                 }
             }
         }
@@ -275,7 +307,7 @@ impl WatchedFindings {
                     .iter()
                     .any(|path| path.is_empty());
                 self.not_kept = Some(if is_unwatched { UNWATCHED } else { INCOMPLETE });
-                return Ok(Some(*findings));
+                return Ok(Found::Fresh(findings));
             }
         };
         self.keep(Kept {
@@ -286,7 +318,7 @@ impl WatchedFindings {
             known,
             position,
         });
-        Ok(None)
+        Ok(Found::Kept)
     }
 
     /// Returns the kept findings for `key`, or those of another question or by other ignore rules, completed by
