@@ -38,11 +38,16 @@ pub(crate) enum NotServed {
     ServedByAnother(PathBuf),
     #[error("{} is in the way", .0.display())]
     Taken(PathBuf),
+    #[error("{} was closed", .0.display())]
+    Closed(PathBuf),
     #[error("too many sockets are served")]
     TooMany,
     #[error("cannot serve {}: {}", path.display(), errno::text(*source))]
     System { path: PathBuf, source: Errno },
 }
+
+/// A socket that listens, with the device and inode of its file.
+type Made = Result<(OwnedFd, (u64, u64)), NotServed>;
 
 /// One socket, and the question that git asks by connecting to it.
 #[derive(Debug)]
@@ -127,60 +132,82 @@ impl GitSockets {
     /// It cannot be served, for the reason returned.
     pub(crate) fn open(&self, repository: &Repository) -> Result<PathBuf, NotServed> {
         let path = socket_path(repository)?;
-        let top = repository
-            .work_tree
-            .clone()
-            .ok_or(NoSocketPath::NoWorkTree)?;
         self.inner.lock().closed.remove(&path);
-        self.shut_those(|socket| socket.path == path && !socket.is_in_place());
-        let mut inner = self.inner.lock();
-        let is_served = inner.served.values().any(|socket| socket.path == path);
-        if is_served || inner.begun.contains(&path) {
-            return Ok(path);
-        }
-        if inner.served.len().saturating_add(inner.begun.len()) >= SOCKETS_MAX {
-            return Err(NotServed::TooMany);
-        }
-        inner.begun.insert(path.clone());
-        drop(inner);
-        let made = make(&path);
-        let mut inner = self.inner.lock();
-        inner.begun.remove(&path);
-        let (listener, file_id) = made?;
-        let id = inner.next;
-        inner.next = id.wrapping_add(1);
-        let data = EventData::new_u64(id);
-        let socket = GitSocket {
-            listener,
-            path: path.clone(),
-            id: file_id,
-            question: MonitorQuestion {
-                directory: top,
-                variables: Vec::new(),
-                index: None,
-                token: BString::default(),
-            },
-        };
-        let added = epoll::add(&self.epoll, &socket.listener, data, EventFlags::IN);
-        added.map_err(|source| NotServed::System {
-            path: path.clone(),
-            source,
-        })?;
-        inner.served.insert(id, Arc::new(socket));
+        self.open_unless_closed(&path, repository)?;
         Ok(path)
     }
 
     /// Serves the socket like [`Self::open`], if the configuration asks for it and nobody has asked to close it since.
     pub(crate) fn open_if_wanted(&self, repository: &Repository) {
         let is_set = |key| matches!(repository.config.boolean(key), Ok(Some(true)));
-        if !is_set("vigil.fsmonitor") || !is_set("core.fsmonitor") {
-            return;
-        }
-        let path = socket_path(repository).ok();
-        if path.is_some_and(|path| !self.inner.lock().closed.contains(&path)) {
+        if is_set("vigil.fsmonitor")
+            && is_set("core.fsmonitor")
+            && let Ok(path) = socket_path(repository)
+        {
             // git connects there, and does its own work if nobody answers.
-            let _ = self.open(repository);
+            let _ = self.open_unless_closed(&path, repository);
         }
+    }
+
+    fn open_unless_closed(&self, path: &Path, repository: &Repository) -> Result<(), NotServed> {
+        let top = repository.work_tree.as_ref();
+        let top = top.ok_or(NoSocketPath::NoWorkTree)?;
+        self.shut_those(|socket| socket.path == path && !socket.is_in_place());
+        match self.begin(path)? {
+            true => self.finish(path, top, make(path)),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns whether the socket at `path` is to be made, and then passed to [`Self::finish`]. If not, it is served already.
+    fn begin(&self, path: &Path) -> Result<bool, NotServed> {
+        let mut inner = self.inner.lock();
+        if inner.closed.contains(path) {
+            return Err(NotServed::Closed(path.to_owned()));
+        }
+        let is_served = inner.served.values().any(|socket| socket.path == path);
+        if is_served || inner.begun.contains(path) {
+            return Ok(false);
+        }
+        if inner.served.len().saturating_add(inner.begun.len()) >= SOCKETS_MAX {
+            return Err(NotServed::TooMany);
+        }
+        inner.begun.insert(path.to_owned());
+        Ok(true)
+    }
+
+    /// Serves the socket `made` for the working tree at `top`.
+    fn finish(&self, path: &Path, top: &Path, made: Made) -> Result<(), NotServed> {
+        let mut inner = self.inner.lock();
+        inner.begun.remove(path);
+        let (listener, file_id) = made?;
+        let socket = GitSocket {
+            listener,
+            path: path.to_owned(),
+            id: file_id,
+            question: MonitorQuestion {
+                directory: top.to_owned(),
+                variables: Vec::new(),
+                index: None,
+                token: BString::default(),
+            },
+        };
+        // It may have been closed while it was made.
+        if inner.closed.contains(path) {
+            drop(inner);
+            socket.shut(&self.epoll);
+            return Err(NotServed::Closed(path.to_owned()));
+        }
+        let id = inner.next;
+        inner.next = id.wrapping_add(1);
+        let data = EventData::new_u64(id);
+        let added = epoll::add(&self.epoll, &socket.listener, data, EventFlags::IN);
+        added.map_err(|source| NotServed::System {
+            path: path.to_owned(),
+            source,
+        })?;
+        inner.served.insert(id, Arc::new(socket));
+        Ok(())
     }
 
     /// Returns the path of the socket of `repository`, and whether it is served.
@@ -286,7 +313,7 @@ impl GitSockets {
 }
 
 /// Creates a listening socket at `path`, and returns it with its identity. A stale one, at which nobody listens, is replaced.
-fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NotServed> {
+fn make(path: &Path) -> Made {
     let failed = |source| NotServed::System {
         path: path.to_owned(),
         source,
@@ -352,4 +379,24 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NotServed> {
 pub(crate) fn line(path: &Path, said: &str) -> Vec<u8> {
     let path = path.as_os_str().as_encoded_bytes().as_bstr();
     [said.as_bytes(), b" ", path, b"\n"].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_that_is_closed_while_it_is_made_is_not_served() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let sockets = GitSockets::new().unwrap();
+        assert!(sockets.begin(&path).unwrap());
+        let made = make(&path);
+        assert!(lstat_path(&path).is_ok());
+        sockets.close(&path);
+        let finished = sockets.finish(&path, folder.path(), made);
+        assert!(matches!(finished, Err(NotServed::Closed(_))));
+        assert!(lstat_path(&path).is_err());
+        assert_eq!(sockets.describe(), []);
+    }
 }
