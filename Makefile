@@ -31,7 +31,7 @@ MINUTES ?= 90
 
 # So that `make && make install` works where there is no repository whose status could be shown.
 .DEFAULT_GOAL := build
-.PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor test-hg test-hg-real random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
+.PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor test-git-hook test-hg test-hg-real random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
 
 # Prints the status of this repository.
 run: build
@@ -83,6 +83,10 @@ test-git: build
 # git's own test scripts for file system monitors, with vigil in place of git's builtin one.
 test-git-fsmonitor: build
 	tests/git/run --fsmonitor "$(GIT_SOURCE)" $(SCRIPTS)
+
+# All of git's own test scripts, with vigil as the monitor of every git.
+test-git-hook: build
+	tests/git/run --hook "$(GIT_SOURCE)" $(SCRIPTS)
 
 # Mercurial's own test scripts, with vigil as its `status`; from an unpacked release of Mercurial, with that release's program:
 #   make test-hg HG_SOURCE=/path/to/mercurial-7.2.4 HG_PROGRAM=/path/to/hg SCRIPTS="test-status.t test-status-rev.t"
