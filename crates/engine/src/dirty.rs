@@ -12,6 +12,7 @@ use vigil_git::repository::Repository;
 use vigil_git::repository::settings::{CommandScope, Settings};
 use vigil_git::staged;
 use vigil_history::describe::{Context, Error};
+use vigil_history::revision::head::HeadByName;
 use vigil_model::change::ChangeKind;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 
@@ -54,6 +55,7 @@ pub enum LookError {
 pub fn look_at_worktree(session: &mut Session, context: Context<'_>) -> Result<Look, LookError> {
     let request = StatusRequest {
         untracked: UntrackedMode::No,
+        as_diff_index: true,
         ..StatusRequest::default()
     };
     let status = match session.status(&request) {
@@ -83,7 +85,7 @@ fn differs_before(
     error: &SessionError,
 ) -> Result<bool, LookError> {
     match error {
-        SessionError::Submodule { path, .. } => {
+        SessionError::Submodule { path, .. } | SessionError::NoSubmodule { path, .. } => {
             let beside = [b":(top,exclude,literal)", path.as_slice()].concat();
             request.pathspecs = vec![beside.into()];
             match session.status(&request) {
@@ -169,11 +171,16 @@ fn is_of_submodule(change: &Change) -> bool {
 }
 
 fn is_in_head(path: &BStr, context: Context<'_>) -> Result<bool, Error> {
-    let Some(head) = context.refs.resolve("HEAD".into())? else {
+    let Context {
+        repository,
+        refs,
+        objects,
+    } = context;
+    let Some(head) = HeadByName::read(repository, refs, objects)?.commit() else {
         return Ok(false);
     };
-    let tree = context.objects.peel_to_tree(&head)?;
-    Ok(context.objects.find_in_tree(&tree, path)?.is_some())
+    let tree = objects.peel_to_tree(&head)?;
+    Ok(objects.find_in_tree(&tree, path)?.is_some())
 }
 
 #[cfg(test)]

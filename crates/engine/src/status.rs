@@ -38,6 +38,9 @@ pub struct StatusRequest {
     pub long: bool,
     /// Find how patches of the working tree are made, too ([`PatchRules`]).
     pub unstaged_patches: bool,
+    /// Look as `git diff-index --quiet HEAD` does, and not as `git status`: HEAD is looked up once, and a submodule whose commit
+    /// differs is not looked into.
+    pub as_diff_index: bool,
     /// The maximum number of threads that the scan may use; `None` lets it choose.
     pub threads_max: Option<usize>,
     /// Counts what the scan looked at, not including submodules.

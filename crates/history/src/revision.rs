@@ -2,6 +2,7 @@
 
 mod abbreviated_ids;
 pub(crate) mod date;
+pub mod head;
 mod logged;
 mod message;
 mod names;

@@ -14,6 +14,7 @@ use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::{CommandScope, Settings};
 use vigil_history::describe::{Context, Describer, Error, NameRevResult, contains};
+use vigil_history::revision::head::HeadByName;
 use vigil_model::raw_text::{message_bytes, text_bytes};
 
 use crate::command::Command;
@@ -267,9 +268,9 @@ fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
         .map_err(inside::refuse)
         .map_err(failed(FailingProgram::Both))?;
     session.check_in_submodules(PrintSettings::check);
-    let head = context.refs.resolve("HEAD".into());
+    let head = HeadByName::read(context.repository, context.refs, context.objects);
     let head = head.map_err(|error| failed(FailingProgram::Compare)(refuse(&error)))?;
-    if head.is_none() {
+    if head.commit().is_none() {
         return Err(failed(FailingProgram::Compare)(Reply::fatal(
             "bad revision 'HEAD'",
         )));

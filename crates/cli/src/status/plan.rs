@@ -166,6 +166,7 @@ fn request(arguments: &Arguments, settings: &Settings, format: Format) -> Status
         },
         action: format == Format::Line,
         long: format == Format::Long,
+        as_diff_index: false,
         unstaged_patches: format == Format::Long && arguments.verbosity > 1,
         pathspecs: arguments.pathspecs.clone(),
         threads_max: None,

@@ -437,3 +437,40 @@ fn rules_that_are_no_cone_are_reported_whatever_the_index_holds() {
         }
     }
 }
+
+#[test]
+fn other_references_called_head_are_reported() {
+    for format in ["files", "reftable"] {
+        let option = format!("--ref-format={format}");
+        // Only git 2.45 and later know the option.
+        let probe = Sandbox::empty().try_git(["init", "-q", &option, "probe"]);
+        let sandbox = match (probe.code, format) {
+            (0, _) => Sandbox::initialised(&[&option]),
+            (_, "files") => Sandbox::empty(),
+            _ => continue,
+        };
+        let sandbox = sandbox.with_commits();
+        let asked = [
+            &["status"][..],
+            &["status", "-s", "-uno"],
+            &["status", "--porcelain=v2", "--branch"],
+            &["-c", "core.warnAmbiguousRefs=false", "status", "-s"],
+            &["describe", "--always", "--dirty"],
+        ];
+        for name in ["heads/HEAD", "tags/HEAD", "remotes/HEAD/HEAD", "HEAD"] {
+            let name = format!("refs/{name}");
+            sandbox.git(["update-ref", &name, "HEAD~1"]);
+            for arguments in asked {
+                sandbox.assert_same_as_git(arguments);
+            }
+            let branch = sandbox.git(["symbolic-ref", "HEAD"]);
+            sandbox.git(["symbolic-ref", "HEAD", "refs/heads/unborn"]);
+            // Then the other one is taken for it.
+            for arguments in asked {
+                sandbox.assert_same_as_git(arguments);
+            }
+            sandbox.git(["symbolic-ref", "HEAD", branch.trim()]);
+            sandbox.git(["update-ref", "-d", &name]);
+        }
+    }
+}

@@ -118,3 +118,41 @@ fn submodules_with_everything_left_out_are_not_dirty() {
         }
     }
 }
+
+#[test]
+fn nothing_is_looked_at_in_submodules_once_they_differ() {
+    type State<'a> = (&'a str, &'a dyn Fn(&Sandbox));
+    let write = |sandbox: &Sandbox, name: &str, text: &str| {
+        std::fs::write(sandbox.top().join(name), text).unwrap();
+    };
+    let states: [State<'_>; 4] = [
+        ("a link", &|s| {
+            std::fs::rename(s.top().join("sub"), s.top().join("moved")).unwrap();
+            std::os::unix::fs::symlink("moved", s.top().join("sub")).unwrap();
+        }),
+        ("a damaged index beside a new commit", &|s| {
+            let args = ["commit", "-q", "--allow-empty", "-m", "new"];
+            s.git_in(s.top().join("sub"), args);
+            write(s, "sub/.git/index", "damaged");
+        }),
+        ("a damaged index behind a change", &|s| {
+            write(s, "file1", "changed");
+            write(s, "sub/.git/index", "damaged");
+        }),
+        ("no repository behind a change", &|s| {
+            write(s, "file1", "changed");
+            std::fs::remove_dir_all(s.top().join("sub/.git")).unwrap();
+            write(s, "sub/.git", "gitdir: nowhere\n");
+        }),
+    ];
+    for (name, change) in states {
+        let sandbox = Sandbox::new().with_five_commits();
+        sandbox.git_in(sandbox.top(), ["init", "-q", "sub"]);
+        let args = ["commit", "-q", "--allow-empty", "-m", "new"];
+        sandbox.git_in(sandbox.top().join("sub"), args);
+        sandbox.git(["add", "sub"]);
+        sandbox.commit("with a submodule");
+        change(&sandbox);
+        assert_eq!(dirtiness(&sandbox), (true, true), "{name}");
+    }
+}

@@ -31,6 +31,7 @@ use vigil_git::operation::Operation;
 use vigil_git::promisor;
 use vigil_git::staged::{StagedChange, StagedDiff};
 use vigil_history::branch::BranchStatus;
+use vigil_history::revision::head::HeadByName;
 use vigil_model::tracked::ByNumber;
 use vigil_scan::{PathFilter, Timing};
 
@@ -52,7 +53,7 @@ const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
 struct Comparison {
     /// What git says about promisor remotes.
     of_promisors: Vec<String>,
-    head: Head,
+    head: HeadByName,
     /// Whether HEAD has a commit.
     has_commit: bool,
     /// How the index differs from HEAD.
@@ -142,13 +143,12 @@ impl Session {
         }
         // git looks for promisor remotes before it compares anything.
         let of_promisors = promisor::Remotes::check(&self.repository.config)?;
-        let head = self.refs.head()?;
-        let has_commit = head_id(&head).is_some();
+        let head = self.head_by_name()?;
+        let has_commit = head.commit().is_some();
         if has_commit {
-            // git looks HEAD up by name, and that could also be a branch's.
             self.repository.config.boolean("core.warnambiguousrefs")?;
         }
-        let staged = self.staged(&head, None, pathspec)?;
+        let staged = self.staged(&head.found, None, pathspec)?;
         // git reads the exclude files both when it compares HEAD and when it looks for untracked files.
         let readings =
             usize::from(has_commit) + usize::from(request.untracked != UntrackedMode::No);
@@ -167,6 +167,11 @@ impl Session {
             rules: self.rules_beside_sparse_directories(request),
         };
         Ok((comparison, findings))
+    }
+
+    fn head_by_name(&self) -> Result<HeadByName, SessionError> {
+        let (refs, objects) = (&self.refs, &self.objects);
+        Ok(HeadByName::read(&self.repository, refs, objects)?)
     }
 
     /// Returns the rules at the top, if the search for untracked files may reach a directory that is one entry of a sparse
@@ -255,7 +260,7 @@ impl Session {
         end: &BStr,
         request: &StatusRequest,
     ) -> Result<bool, SessionError> {
-        let head = self.refs.head()?;
+        let head = self.head_by_name()?.found;
         let everything = Pathspec::default();
         // The walk stops at the first change, and does not reach what lies behind it.
         if let Ok(diff) = self.staged(&head, Some(1), &everything) {
@@ -308,7 +313,7 @@ impl Assembly<'_> {
                 Ok(branch) => status.branch = Some(branch),
                 Err(error @ branch::Error::Refs(_)) => return Err(error.into()),
                 Err(error) => {
-                    let head = self.comparison.head.clone();
+                    let head = self.comparison.head.own.clone();
                     return Ok(cut_short(head, error, status.warnings));
                 }
             }
@@ -461,7 +466,7 @@ impl Assembly<'_> {
         };
         let mut long = question.status(
             self.request,
-            &comparison.head,
+            &comparison.head.own,
             sparse.stays_sparse,
             warnings,
         )?;
@@ -482,6 +487,7 @@ impl Assembly<'_> {
     fn opening_notices(&self) -> Vec<BString> {
         let Comparison {
             of_promisors,
+            head,
             has_commit,
             ..
         } = self.comparison;
@@ -494,6 +500,8 @@ impl Assembly<'_> {
             notices.extend(messages.map(|line| text_bytes(&line)));
             notices.extend_from_slice(objects.history().notices());
         }
+        let lookups = if self.request.as_diff_index { 1 } else { 2 };
+        notices.extend((0..lookups).flat_map(|_| head.messages.iter().cloned()));
         notices
     }
 
@@ -588,7 +596,9 @@ impl Assembly<'_> {
     /// Returns where HEAD points, and what it is compared with. Appends git's messages about settings to `messages`.
     fn branch_status(&self, messages: &mut Vec<BString>) -> Result<BranchStatus, branch::Error> {
         let (session, request) = (self.session, self.request);
-        let head = &self.comparison.head;
+        let HeadByName {
+            own: head, found, ..
+        } = &self.comparison.head;
         if let Head::Branch { name, id } = head {
             // The long format compares with nothing else.
             let is_compared = id.is_some() && name.starts_with(b"refs/heads/");
@@ -607,12 +617,16 @@ impl Assembly<'_> {
                 }
             }
         }
-        branch::branch_status(
+        let status = branch::branch_status(
             &session.repository,
             &session.refs,
             &session.objects,
             request.ahead_behind,
-        )
+        )?;
+        Ok(BranchStatus {
+            head: found.clone(),
+            ..status
+        })
     }
 }
 

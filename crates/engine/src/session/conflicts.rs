@@ -15,7 +15,6 @@ use super::{Findings, SessionError, StatusRequest};
 use crate::checked_out::checked_out;
 use crate::git_system::mode_of;
 use crate::status::{SubmoduleState, TrackedChange};
-use vigil_git::repository::submodule as submodule_repository;
 use vigil_model::change::ChangeKind;
 
 /// A path in conflict that is asked for and could be looked at. git matches each stage by itself: if a submodule
@@ -208,16 +207,13 @@ impl ConflictSearch<'_> {
         };
         // A directory, in which the first stage sees no file.
         if mode.is_gitlink() || mode == FileMode::NONE && self.is_directory(path) {
-            let state = self
-                .submodules
-                .state(path, &ours.id, ignored, request.threads_max)?;
+            let state = self.submodules.state(path, &ours.id, ignored, request)?;
             let state =
                 state.map(|submodule| against(ChangeKind::Modified, FileMode::GITLINK, submodule));
             return Ok(state);
         }
-        if mode.is_symlink() && !ignored.all && !ignored.dirty {
-            // git looks for the submodule whatever is in its place, but not behind a link.
-            submodule_repository(self.submodules.repository, path)?;
+        if mode.is_symlink() && !ignored.all && !ignored.dirty && !request.as_diff_index {
+            self.submodules.check_place(path)?;
         }
         let (kind, mode) = match mode {
             FileMode::NONE => (ChangeKind::Deleted, mode),

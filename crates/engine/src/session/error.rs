@@ -94,6 +94,14 @@ pub enum SessionError {
         /// The error in the submodule.
         source: Box<SessionError>,
     },
+    /// git does not use what is in the place of a submodule.
+    #[error("{source}")]
+    NoSubmodule {
+        /// The submodule's path.
+        path: BString,
+        /// Why not.
+        source: repository::Error,
+    },
 }
 
 impl SessionError {
@@ -102,7 +110,10 @@ impl SessionError {
         match self {
             Self::BadHeadTree
             | Self::Staged(staged::Error::TooDeep { .. })
-            | Self::Repository(repository::Error::LinkedSubmodule(_)) => "error: ",
+            | Self::NoSubmodule {
+                source: repository::Error::LinkedSubmodule(_),
+                ..
+            } => "error: ",
             Self::Damaged { source, .. } => source.label(),
             _ => "fatal: ",
         }
@@ -111,7 +122,9 @@ impl SessionError {
     /// Returns the whole lines that git writes to stderr before the one that begins with "fatal: ".
     pub fn messages(&self) -> Vec<String> {
         match self {
-            Self::Repository(error) => error.messages().to_vec(),
+            Self::Repository(error) | Self::NoSubmodule { source: error, .. } => {
+                error.messages().to_vec()
+            }
             Self::Config(error) | Self::Objects(objects::Error::Config(error)) => {
                 error.messages().to_vec()
             }

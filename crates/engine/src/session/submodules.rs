@@ -148,6 +148,18 @@ impl Submodules<'_> {
         )
     }
 
+    /// Checks that the submodule at `path` is not behind a symbolic link. git's status looks for it whatever is in its place.
+    pub(super) fn check_place(&self, path: &BStr) -> Result<(), SessionError> {
+        let found = submodule(self.repository, path);
+        let path = || path.to_owned();
+        found
+            .map(|_| ())
+            .map_err(|source| SessionError::NoSubmodule {
+                path: path(),
+                source,
+            })
+    }
+
     /// Returns the state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as
     /// unchanged.
     pub(super) fn state(
@@ -155,7 +167,7 @@ impl Submodules<'_> {
         path: &BStr,
         recorded: &ObjectId,
         ignored: Ignored,
-        threads_max: Option<usize>,
+        request: &StatusRequest,
     ) -> Result<Option<SubmoduleState>, SessionError> {
         if ignored.all {
             return Ok(None);
@@ -171,7 +183,10 @@ impl Submodules<'_> {
                 | repository::Error::Format(_)
                 | repository::Error::Explained { .. },
             ) if ignored.dirty => None,
-            found => found?,
+            found => found.map_err(|source| SessionError::NoSubmodule {
+                path: path.to_owned(),
+                source,
+            })?,
         };
         let Some(repository) = repository else {
             return Ok(None);
@@ -180,10 +195,11 @@ impl Submodules<'_> {
         if let Ok(head) = Refs::open(&repository).head() {
             state.new_commits = head_id(&head).is_some_and(|id| !is_same(&id, recorded));
         }
-        if !ignored.dirty {
+        let is_known_to_differ = state.new_commits && request.as_diff_index;
+        if !ignored.dirty && !is_known_to_differ {
             let question = QuestionInside {
                 looks_for_untracked: !ignored.untracked,
-                threads_max,
+                threads_max: request.threads_max,
                 stderr: self.stderr,
                 check: self.check,
             };

@@ -8,7 +8,6 @@ use super::submodules::{SubmoduleRules, Submodules};
 use super::{Findings, SessionError, StatusRequest};
 use crate::git_system::mode_of;
 use crate::status::SubmoduleState;
-use vigil_git::repository::submodule as submodule_repository;
 use vigil_model::change::ChangeKind;
 use vigil_scan::Observed;
 
@@ -43,15 +42,13 @@ pub(super) fn unstaged(
             if ignored.all {
                 continue;
             }
-            if mode.is_symlink() && !is_new && !ignored.dirty {
-                // git looks for the submodule whatever is in its place, but not behind a symbolic
-                // link.
-                submodule_repository(submodules.repository, path)?;
+            if mode.is_symlink() && !is_new && !ignored.dirty && !request.as_diff_index {
+                submodules.check_place(path)?;
             }
             if is_new {
                 submodule = Some(SubmoduleState::default());
             } else if observed == Observed::Nested {
-                let found = submodules.state(path, &entry.id, ignored, request.threads_max)?;
+                let found = submodules.state(path, &entry.id, ignored, request)?;
                 if found.is_none() {
                     continue;
                 }
