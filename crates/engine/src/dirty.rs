@@ -28,6 +28,9 @@ pub fn settings_of(repository: &Repository) -> Result<Settings, config::Error> {
     })
 }
 
+/// The most submodules to leave out because they have no answer.
+const FAILED_SUBMODULES_MAX: usize = 100;
+
 /// What a look at the working tree found.
 #[derive(Debug)]
 pub struct Look {
@@ -86,12 +89,21 @@ fn differs_before(
 ) -> Result<bool, LookError> {
     match error {
         SessionError::Submodule { path, .. } | SessionError::NoSubmodule { path, .. } => {
-            let beside = [b":(top,exclude,literal)", path.as_slice()].concat();
-            request.pathspecs = vec![beside.into()];
-            match session.status(&request) {
-                Ok(status) => differs(session, &status, Some(path.as_bstr()), context),
-                Err(_) => Ok(false),
+            let mut failed = path.clone();
+            // Errors come in the order of paths, so what is left out then is behind the first one.
+            for _ in 0..FAILED_SUBMODULES_MAX {
+                let beside = [b":(top,exclude,literal)", failed.as_slice()].concat();
+                request.pathspecs.push(beside.into());
+                match session.status(&request) {
+                    Ok(status) => return differs(session, &status, Some(path.as_bstr()), context),
+                    Err(
+                        SessionError::Submodule { path, .. }
+                        | SessionError::NoSubmodule { path, .. },
+                    ) => failed = path,
+                    Err(_) => break,
+                }
             }
+            Ok(false)
         }
         SessionError::Staged(
             staged::Error::Missing { path, .. } | staged::Error::Unreadable { path, .. },

@@ -141,16 +141,20 @@ fn nothing_is_looked_at_in_submodules_once_they_differ() {
         }),
         ("no repository behind a change", &|s| {
             write(s, "file1", "changed");
-            std::fs::remove_dir_all(s.top().join("sub/.git")).unwrap();
-            write(s, "sub/.git", "gitdir: nowhere\n");
+            for sub in ["sub", "sub2"] {
+                std::fs::remove_dir_all(s.top().join(sub).join(".git")).unwrap();
+                write(s, &format!("{sub}/.git"), "gitdir: nowhere\n");
+            }
         }),
     ];
     for (name, change) in states {
         let sandbox = Sandbox::new().with_five_commits();
-        sandbox.git_in(sandbox.top(), ["init", "-q", "sub"]);
-        let args = ["commit", "-q", "--allow-empty", "-m", "new"];
-        sandbox.git_in(sandbox.top().join("sub"), args);
-        sandbox.git(["add", "sub"]);
+        for sub in ["sub", "sub2"] {
+            sandbox.git_in(sandbox.top(), ["init", "-q", sub]);
+            let args = ["commit", "-q", "--allow-empty", "-m", "new"];
+            sandbox.git_in(sandbox.top().join(sub), args);
+            sandbox.git(["add", sub]);
+        }
         sandbox.commit("with a submodule");
         change(&sandbox);
         assert_eq!(dirtiness(&sandbox), (true, true), "{name}");
