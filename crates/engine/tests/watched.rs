@@ -344,6 +344,32 @@ fn a_file_that_only_its_contents_told_apart_is_looked_at_again_after_a_younger_i
 }
 
 #[test]
+fn an_index_of_an_impossible_time_hides_no_change_from_the_next_one() {
+    let play = Playground::new();
+    play.0.git(["config", "core.trustctime", "false"]);
+    let top = play.0.top();
+    let set_time = |path: &str, time: SystemTime| {
+        let file = fs::File::options().write(true).open(top.join(path));
+        file.unwrap().set_modified(time).unwrap();
+    };
+    let (epoch, second) = (SystemTime::UNIX_EPOCH, Duration::from_secs(1));
+    set_time("a", epoch + 1_000 * second);
+    play.0.git(["update-index", "--refresh"]);
+    fs::write(top.join("a"), "A\n").unwrap();
+    set_time("a", epoch + 1_000 * second);
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut watched = play.session(Some(&watcher));
+    // git keeps 32 bits of the time, and reads those of a time before 1970 as a late one.
+    for (time, changes) in [(epoch - second, 0), (epoch + 900 * second, 1)] {
+        set_time(".git/index", time);
+        let unchanged = watched.prove_unchanged();
+        let answer = answer_of(&mut watched, 4, unchanged);
+        assert_eq!(answer.matches("Modified").count(), changes, "{answer}");
+        assert_eq!(answer, answer_of(&mut play.session(None), 4, None));
+    }
+}
+
+#[test]
 fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_index() {
     let play = Playground::new();
     fs::write(play.0.top().join("side"), "side\n").unwrap();

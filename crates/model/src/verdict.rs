@@ -166,6 +166,12 @@ pub fn is_racy_entry(recorded: &RecordedStat, index_written_at: Timestamp) -> bo
     index_written_at.s != 0 && index_written_at.s as u32 <= recorded.mtime_s
 }
 
+/// Whether an index written at `next` leaves no entry in doubt that one written at `earlier` did not.
+pub fn leaves_no_more_in_doubt(next: Timestamp, earlier: Timestamp) -> bool {
+    // An index without a time leaves none in doubt. Of other times, the low 32 bits are compared, also of those before 1970.
+    earlier.s != 0 && next.s as u32 >= earlier.s as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

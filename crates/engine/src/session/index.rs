@@ -14,7 +14,7 @@ use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::clock::untrusted_since;
 use vigil_model::index::{CacheTree, Entry, Index};
 use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
-use vigil_model::verdict::is_racy_entry;
+use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 
 use super::Session;
 use super::collapsed::collapsing_rules;
@@ -393,10 +393,7 @@ impl Session {
     fn carry_over(&mut self, next: &mut IndexState, earlier: IndexState, tree_diff: TreeDiff) {
         if let Some(watched) = &mut self.watched
             && is_usable(self.settings.ignore_case, &tree_diff)
-            // An index with an older time leaves entries in doubt that a younger one did not; one without a time leaves none in
-            // doubt.
-            && earlier.file.written_at().s != 0
-            && next.file.written_at() >= earlier.file.written_at()
+            && leaves_no_more_in_doubt(next.file.written_at(), earlier.file.written_at())
         {
             let before = (earlier.serial, &earlier.tracked);
             let now = (next.serial, &next.tracked);
