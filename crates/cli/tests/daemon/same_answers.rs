@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use rustix::process::geteuid;
+use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_no_new_privs};
 use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::TextOutput;
 
@@ -184,6 +186,28 @@ fn clients_with_other_variables_get_their_own_answers() {
             }
         }
     }
+}
+
+#[test]
+fn a_client_that_is_confined_gets_no_answer_from_a_daemon_that_is_not() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    let is_served = || sandbox.assert_same_without_daemon("work", &["-s"], &[]);
+    assert!(is_served());
+    // What a thread gives up, the processes that it starts do without as well.
+    let confined = |give_up: fn()| {
+        let is_served = || {
+            give_up();
+            is_served()
+        };
+        std::thread::scope(|scope| scope.spawn(is_served).join().unwrap())
+    };
+    assert!(!confined(|| set_no_new_privs(true).unwrap()));
+    if geteuid().is_root() {
+        let give_up = || remove_capability_from_bounding_set(CapabilitySet::DAC_OVERRIDE).unwrap();
+        assert!(!confined(give_up));
+    }
+    assert!(is_served());
 }
 
 #[test]
