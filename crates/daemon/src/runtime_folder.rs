@@ -159,9 +159,19 @@ impl RuntimePath {
         self.open().is_ok_and(|folder| folder.is_locked())
     }
 
+    /// The path of the lock file.
+    pub fn lock_file(&self) -> PathBuf {
+        self.0.join(LOCK)
+    }
+
+    /// The process that holds the lock, if proc(5) confirms it.
+    pub fn holder(&self) -> Option<u32> {
+        self.open().ok()?.holder()
+    }
+
     /// Whether the process `pid` holds the lock, by what proc(5) says: in another pid name space, that may be another process.
     pub fn is_held_by(&self, pid: u32) -> bool {
-        self.open().is_ok_and(|folder| folder.holder() == Some(pid))
+        self.holder() == Some(pid)
     }
 
     /// Opens the folder, creating it if needed.

@@ -24,8 +24,16 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a daemon may take to appear or to end before it counts as hung.
 const START_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The message about a process that holds the lock for that long and cannot be asked.
-pub(super) const HELD_LOCK_MESSAGE: &str = "another process holds the lock, but does not serve";
+/// The message about a process that holds the lock in `runtime_path` for that long and cannot be asked.
+pub(super) fn held_lock_message(runtime_path: &RuntimePath) -> String {
+    let lock = runtime_path.lock_file();
+    let holder = runtime_path.holder().map(|pid| format!(" (pid {pid})"));
+    let holder = holder.unwrap_or_default();
+    format!(
+        "another process{holder} holds {}, but does not serve",
+        lock.display()
+    )
+}
 
 /// The most of a new daemon's error that is shown, in bytes.
 const ERROR_LEN_MAX: u64 = 1 << 16;
@@ -137,7 +145,11 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
             // and one that is about to serve holds the lock but has no socket yet.
             Err(Unanswered::Absent) if client.runtime_path().is_taken() => {
                 if is_over() {
-                    return Err(HELD_LOCK_MESSAGE.to_owned());
+                    let Some(pid) = client.runtime_path().holder() else {
+                        return Err(held_lock_message(client.runtime_path()));
+                    };
+                    // It hangs, and its socket is gone.
+                    break Err(Unanswered::Late { pid });
                 }
             }
             answer => break answer,

@@ -110,7 +110,8 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
             Err(error) => return Err(Reply::error(&error.to_string())),
         }
         if end.is_none_or(|end| Instant::now() >= end) {
-            return Err(Reply::error(control::HELD_LOCK_MESSAGE));
+            let message = control::held_lock_message(client.runtime_path());
+            return Err(Reply::error(&message));
         }
         std::thread::sleep(POLL_INTERVAL);
     }

@@ -377,6 +377,38 @@ fn a_halted_daemon_can_be_stopped_though_its_queue_is_full() {
 }
 
 #[test]
+fn a_halted_daemon_can_be_stopped_though_its_socket_is_gone() {
+    let sandbox = Sandbox::new();
+    let mut serving = sandbox.serve();
+    serving.signal(Signal::STOP);
+    serving.wait_until_halted();
+    std::fs::remove_file(sandbox.runtime_folder().join("daemon.sock")).unwrap();
+    let (pid, lock) = (serving.pid(), sandbox.runtime_folder().join("daemon.lock"));
+    let text = format!(
+        "error: another process (pid {pid}) holds {}, but does not serve\n",
+        lock.display()
+    );
+    assert_eq!(sandbox.vigil_daemon(&["run"]), (Some(1), text));
+    let text = format!("stopped (pid {pid})\n");
+    assert_eq!(sandbox.vigil_daemon(&["stop"]), (Some(0), text));
+    serving.wait();
+}
+
+#[test]
+fn a_lock_that_cannot_be_had_is_named() {
+    let sandbox = Sandbox::new();
+    drop(sandbox.serve());
+    let path = sandbox.runtime_folder().join("daemon.lock");
+    let lock = std::fs::File::create(&path).unwrap();
+    lock.lock().unwrap();
+    let text = format!(
+        "error: another process holds {}, but does not serve\n",
+        path.display()
+    );
+    assert_eq!(sandbox.vigil_daemon(&["stop"]), (Some(1), text));
+}
+
+#[test]
 fn a_runtime_folder_that_is_not_the_users_alone_is_refused() {
     let sandbox = Sandbox::with_repository();
     let refused = |text: &str| {
