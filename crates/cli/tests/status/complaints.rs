@@ -1,12 +1,14 @@
 //! Messages on standard error that accompany an answer.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Stdio;
 
 use vigil_testkit::process::copy_program;
-use vigil_testkit::sandbox::{git_is_at_least, skip_test};
+use vigil_testkit::sandbox::{TextOutput, git_is_at_least, skip_test};
 
 use crate::sandbox::{Sandbox, VIGIL};
 
@@ -242,6 +244,39 @@ fn below_an_unlistable_folder_only_tracked_files_are_reported() {
         }
         mode(&sandbox.top().join(folder), 0o755);
     }
+}
+
+#[test]
+fn a_working_directory_that_cannot_be_reached_is_named() {
+    if !rustix::process::geteuid().is_root() {
+        return skip_test(
+            "a_working_directory_that_cannot_be_reached_is_named",
+            "only root may run a program as another user",
+        );
+    }
+    const NOBODY: u32 = 65534;
+    let sandbox = Sandbox::with_history();
+    let above = sandbox.top().with_file_name("");
+    copy_program(Path::new(VIGIL), &sandbox.top().join("vigil")).unwrap();
+    let mode = |mode| fs::set_permissions(&above, fs::Permissions::from_mode(mode)).unwrap();
+    let printed = |program: &str| {
+        mode(0o755);
+        let script = r#"echo; read hidden; exec "$0" status"#;
+        let mut command = sandbox.command("sh", sandbox.top(), ["-c", script, program]);
+        let mut child = command
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        mode(0o700);
+        child.stdin.take().unwrap().write_all(b"\n").unwrap();
+        TextOutput::from(child.wait_with_output().unwrap())
+    };
+    assert_eq!(printed("./vigil"), printed("git"));
 }
 
 #[test]

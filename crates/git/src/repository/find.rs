@@ -208,13 +208,18 @@ fn look_for_dot_git(
 }
 
 fn device(directory: &Path) -> Result<u64, Error> {
-    stat_path(directory).map(|stat| stat.dev).map_err(|errno| {
-        Error::Refused(format!(
-            "failed to stat '{}': {}",
-            raw_path(directory),
-            errno::text(errno)
-        ))
-    })
+    let stat = stat_path(directory);
+    stat.map(|stat| stat.dev)
+        .map_err(|errno| cannot_stat(directory, errno))
+}
+
+/// The error about a directory that cannot be looked at.
+pub(super) fn cannot_stat(directory: &Path, errno: vigil_linux::Errno) -> Error {
+    Error::Refused(format!(
+        "failed to stat '{}': {}",
+        raw_path(directory),
+        errno::text(errno)
+    ))
 }
 
 /// Returns the length of the longest of `GIT_CEILING_DIRECTORIES` above `start`: directories with paths of that length or less

@@ -287,9 +287,13 @@ fn remember_gitfile(reader: &mut Reader<'_>, location: &Location) {
 fn physical(start: &Path) -> Result<PathBuf, Error> {
     std::fs::canonicalize(start).map_err(|error| {
         let errno = vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
-        Error::NotFound(format!(
-            "Unable to read current working directory: {}",
-            errno::text(errno)
-        ))
+        match errno {
+            vigil_linux::Errno::NOENT => Error::NotFound(format!(
+                "Unable to read current working directory: {}",
+                errno::text(errno)
+            )),
+            // The kernel names a working directory although a folder above it may not be searched.
+            errno => find::cannot_stat(start, errno),
+        }
     })
 }
