@@ -11,7 +11,7 @@ use vigil_git::environment::Environment;
 use crate::reply::Reply;
 use crate::say::write;
 
-/// Answers git. The exit code is always 0, since git complains about a hook that fails.
+/// Answers git. The exit code is 0 whatever the answer is, since git complains about a hook that fails.
 pub(super) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     let answer = match arguments {
         [version, token] if version == "2" => {
@@ -20,9 +20,8 @@ pub(super) fn run(arguments: &[BString], environment: &Environment) -> u8 {
         // Version 1 of the protocol asks by a time, from which nothing follows, since clocks may go back.
         _ => b"/\0".to_vec(),
     };
-    // If nobody reads the answer, there is nobody to tell.
-    let _ = write(rustix::stdio::stdout(), &answer);
-    0
+    // Of an answer that is cut git would think that nothing else changed.
+    u8::from(write(rustix::stdio::stdout(), &answer).is_err())
 }
 
 /// Returns the hook's answer to `token`, one line per path.

@@ -786,6 +786,15 @@ fn the_hook_always_has_an_answer() {
 }
 
 #[test]
+fn a_hook_whose_answer_is_lost_fails() {
+    let sandbox = Sandbox::with_repository();
+    let full = fs::File::options().write(true).open("/dev/full");
+    let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "hook", "2", "x"]);
+    let status = command.stdout(full.unwrap()).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
 fn a_file_that_is_mounted_over_another_is_reported_each_time() {
     run_in_namespaces("fsmonitor::mounting_over_files", &["--mount"]);
 }
