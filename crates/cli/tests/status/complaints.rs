@@ -7,6 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 
+use rustix::process::Uid;
+use rustix::thread::set_thread_res_uid;
 use vigil_testkit::process::copy_program;
 use vigil_testkit::sandbox::{TextOutput, git_is_at_least, skip_test};
 
@@ -244,6 +246,44 @@ fn below_an_unlistable_folder_only_tracked_files_are_reported() {
         }
         mode(&sandbox.top().join(folder), 0o755);
     }
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_though_its_mode_says_so_ends_the_run() {
+    if !rustix::process::geteuid().is_root() {
+        return skip_test(
+            "a_configuration_that_cannot_be_read_though_its_mode_says_so_ends_the_run",
+            "only root may run a program as another user",
+        );
+    }
+    let nobody = Uid::from_raw(65534);
+    let sandbox = Sandbox::with_history();
+    let above = sandbox.top().with_file_name("");
+    let vigil = above.join("vigil");
+    copy_program(Path::new(VIGIL), &vigil).unwrap();
+    fs::set_permissions(&above, fs::Permissions::from_mode(0o755)).unwrap();
+    let own = fs::File::options()
+        .create(true)
+        .append(true)
+        .open(sandbox.home().join(".gitconfig"));
+    let printed = |program: &Path| {
+        let options = ["-c", "safe.directory=*", "--no-optional-locks", "status"];
+        let mut command = sandbox.command(program, sandbox.top(), options);
+        // access(2) is about the real user, open(2) about the effective one.
+        let run = || {
+            set_thread_res_uid(Uid::ROOT, nobody, Uid::ROOT).unwrap();
+            TextOutput::from(command.output().unwrap())
+        };
+        let output = std::thread::scope(|scope| scope.spawn(run).join().unwrap());
+        let last = output.stderr.lines().last().map(ToOwned::to_owned);
+        (output.code, output.stdout, last)
+    };
+    own.unwrap()
+        .set_permissions(fs::Permissions::from_mode(0o600))
+        .unwrap();
+    let ours = printed(&vigil);
+    assert_eq!(ours.0, 128, "{ours:?}");
+    assert_eq!(ours, printed(Path::new("git")));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{Access, access};
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::raw;
 
@@ -312,13 +313,19 @@ impl<'a, 'e> Loader<'a, 'e> {
 
     fn file(&mut self, name: &BStr, scope: Scope, may_be_denied: bool) -> Result<(), EntryError> {
         let directory = self.directory().to_owned();
+        // What Landlock denies, access(2) does not tell, and git is as surprised as by a directory.
+        let is_denied_by_mode = |errno| {
+            let path = directory.join(path_of(name));
+            errno == Errno::ACCESS && access(path, Access::READ_OK).is_err()
+        };
         let text = match self.reader.text(&directory, name) {
             Ok(text) => text,
             Err(errno) if is_missing(errno) => return Ok(()),
-            Err(Errno::ACCESS) if may_be_denied => return Ok(()),
-            Err(Errno::ISDIR) => {
+            Err(errno) if may_be_denied && is_denied_by_mode(errno) => return Ok(()),
+            Err(errno @ (Errno::ISDIR | Errno::ACCESS)) if !is_denied_by_mode(errno) => {
                 return Err(EntryError::complaint(format!(
-                    "warning: unable to access '{name}': Is a directory",
+                    "warning: unable to access '{name}': {}",
+                    errno::text(errno),
                     name = raw(name)
                 )));
             }
