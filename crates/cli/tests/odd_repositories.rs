@@ -611,6 +611,15 @@ fn errors_after_the_first_difference_do_not_make_a_mark_fail() {
 }
 
 #[test]
+fn a_damaged_index_is_reported_before_a_missing_commit() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["symbolic-ref", "HEAD", "refs/heads/unborn"]);
+    sandbox.assert_same(DESCRIBE_WITH_MARKS[0], "");
+    sandbox.write_in_git_dir("index", "DIRC");
+    sandbox.assert_same(DESCRIBE_WITH_MARKS[0], "");
+}
+
+#[test]
 fn a_submodule_after_the_first_difference_is_not_asked() {
     let sandbox = Sandbox::new();
     sandbox.git(["init", "-q", "m"]);

@@ -270,12 +270,14 @@ fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
     session.check_in_submodules(PrintSettings::check);
     let head = HeadByName::read(context.repository, context.refs, context.objects);
     let head = head.map_err(|error| failed(FailingProgram::Compare)(refuse(&error)))?;
-    if head.commit().is_none() {
+    let looked = look_at_worktree(&mut session, context);
+    // git reads the index first.
+    let is_index_bad = matches!(looked, Err(LookError::Session(SessionError::Index(_))));
+    if head.commit().is_none() && !is_index_bad {
         return Err(failed(FailingProgram::Compare)(Reply::fatal(
             "bad revision 'HEAD'",
         )));
     }
-    let looked = look_at_worktree(&mut session, context);
     let mut say = |lines: Vec<BString>| {
         for line in lines {
             stderr.extend(labelled("", &line));
