@@ -228,7 +228,9 @@ fn change(working: &WorkingCopy, step: u64, number: u64) {
                 "",
                 "^d/e\n",
                 "syntax: glob\nmoved\n",
-            ][(number / 16 % 4) as usize],
+                // Whatever is in that file.
+                "subinclude:d/e/c\n",
+            ][(number / 16 % 5) as usize],
         ),
         11 => {
             let _ = fs::remove_file(&path);
@@ -448,4 +450,56 @@ fn only_changed_paths_are_scanned() {
     let status = working.ask(&mut session, false, false).unwrap();
     assert_eq!(status.lists.unknown, [".hgignore", "d/other", "d/other.o"]);
     assert_eq!(moved(&session), None);
+}
+
+#[test]
+fn patterns_for_one_folder_cost_no_more_than_others() {
+    let working = with_files();
+    let files = [
+        (".hgignore", "include:more\nsubinclude:d/rules\n"),
+        ("more", "syntax: glob\nmore\n*.hgignore\n"),
+        ("d/rules", "syntax: glob\nrules\nsubinclude:e/rules\n"),
+        ("d/e/rules", "^x$\n"),
+    ];
+    for (name, text) in files {
+        working.write(name, text);
+        working.age(name);
+    }
+    vigil_testkit::clock::wait_for_tick();
+    let mut session = working.session(false);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    for name in ["x", "d/x", "d/e/x"] {
+        working.write(name, "");
+    }
+    let moved = |session: &HgSession| {
+        let watched = session.watched.as_ref().unwrap();
+        watched.changed_directories().map(BTreeSet::len)
+    };
+    for expected in [None, Some(0), Some(0)] {
+        let status = working.ask(&mut session, false, false).unwrap();
+        assert_eq!(status.lists.unknown, ["d/x", "x"]);
+        assert_eq!(moved(&session), expected);
+    }
+    // They are not compiled again, but each change in them counts.
+    let ignore_files = [working.repository().root.join(".hgignore")];
+    let read = session.ignore(&ignore_files);
+    assert!(Arc::ptr_eq(&read, &session.ignore(&ignore_files)));
+    working.write("d/e/rules", "^y$\n");
+    let status = working.ask(&mut session, false, false).unwrap();
+    assert_eq!(status.lists.unknown, ["d/e/x", "d/x", "x"]);
+    // Of an invalid one nothing is said before it has its turn.
+    working.write("d/e/rules", "*bad\n");
+    for name in ["d/x", "d/e/x"] {
+        fs::remove_file(working.path(name)).unwrap();
+    }
+    assert!(
+        !session
+            .ignore(&ignore_files)
+            .ignore
+            .clone()
+            .unwrap()
+            .is_whole()
+    );
+    let status = working.ask(&mut session, false, false).unwrap();
+    assert!(status.ignore_failure.is_some());
 }

@@ -29,13 +29,15 @@ pub struct Ignore {
     all: Compiled,
     subincludes: Vec<Subinclude>,
     outcome: Arc<Mutex<SubincludeOutcome>>,
+    /// Whether `subincludes` are read only when a path is asked about that they may ignore.
+    reads_later: bool,
     digest: u128,
     hash: Option<[u8; 20]>,
     /// Whether a pattern matches the top; computed when first needed.
     is_top: OnceLock<bool>,
 }
 
-/// Patterns that apply below one directory. They are read when a path there is first asked about.
+/// Patterns that apply below one directory. Mercurial reads them when a path there is first asked about.
 #[derive(Debug)]
 struct Subinclude {
     /// The path of the directory, with a slash at its end; empty for the top.
@@ -105,9 +107,11 @@ impl Ignore {
             read
         });
         let ignore = all.and_then(|()| reader.compile(root, patterns));
-        let ignore = ignore.map(|ignore| Self {
-            hash: (ignore.is_whole() && !reader.is_doubtful).then(|| hash(hashed)),
-            ..ignore
+        let ignore = ignore.map(|mut ignore| {
+            let is_hashed = ignore.subincludes.is_empty() && !reader.is_doubtful;
+            ignore.hash = is_hashed.then(|| hash(hashed));
+            reader.files.extend(ignore.read_subincludes());
+            ignore
         });
         LoadedIgnore {
             ignore: ignore.map(Arc::new),
@@ -147,6 +151,53 @@ impl Ignore {
         }
     }
 
+    /// Reads the patterns that apply only below some directory, if all are valid, and returns the files that were read or looked
+    /// for. Mercurial may never read a file, and so says nothing of what is invalid in it: then each waits for its turn.
+    fn read_subincludes(&mut self) -> Vec<PathBuf> {
+        self.read_all();
+        let outcome = self.take_subinclude_outcome();
+        if outcome.failure.is_some() {
+            for subinclude in &mut self.subincludes {
+                subinclude.read = OnceLock::new();
+            }
+            return Vec::new();
+        }
+        self.reads_later = false;
+        self.digest = self.digest_of_all();
+        outcome.files
+    }
+
+    /// Reads all patterns, or those up to the first invalid one.
+    fn read_all(&self) {
+        for subinclude in &self.subincludes {
+            subinclude.patterns().read_all();
+            let outcome = self.outcome.lock();
+            if outcome
+                .unwrap_or_else(PoisonError::into_inner)
+                .failure
+                .is_some()
+            {
+                return;
+            }
+        }
+    }
+
+    /// Computes a digest of all patterns, which have been read.
+    fn digest_of_all(&self) -> u128 {
+        digest(&self.all, &self.subincludes, |subinclude| {
+            subinclude.patterns().digest_of_all()
+        })
+    }
+
+    /// Returns whether patterns for one directory, which must have been read, still apply to the same one: that depends on links
+    /// and other repositories on the way from `root`.
+    pub fn has_same_directories(&self, root: &Path) -> bool {
+        self.subincludes.iter().all(|subinclude| {
+            prefix_of(&subinclude.root, root).is_ok_and(|prefix| prefix == subinclude.prefix)
+                && subinclude.patterns().has_same_directories(&subinclude.root)
+        })
+    }
+
     /// Takes what was found since the patterns were read.
     pub fn take_subinclude_outcome(&self) -> SubincludeOutcome {
         std::mem::take(&mut *self.outcome.lock().unwrap_or_else(PoisonError::into_inner))
@@ -161,10 +212,10 @@ impl Ignore {
             })
     }
 
-    /// Returns whether all patterns are read: there are no files with patterns for one directory, which are read only when a path
-    /// there is asked about.
+    /// Returns whether all patterns are read: no file with patterns for one directory is read only when a path there is asked
+    /// about.
     pub fn is_whole(&self) -> bool {
-        self.subincludes.is_empty()
+        !self.reads_later
     }
 
     /// The hash by which Mercurial recognizes the ignore patterns in a dirstate of the second format. `None` if it would cover
@@ -244,15 +295,12 @@ impl IgnoreReader {
             let file = normal_path(bytes_of(&folder.join(path_of(&pattern.text))));
             let file = path_of(&file).to_owned();
             let new_root = file.parent().unwrap_or(root).to_path_buf();
-            let prefix = super::user_paths::canonical(root, root, bytes_of(&new_root))?;
+            let prefix = prefix_of(&new_root, root)?;
             if self.from.contains(&file) {
                 continue;
             }
             parts.push(Subinclude {
-                prefix: match prefix.is_empty() {
-                    true => prefix,
-                    false => bytes!(prefix, "/"),
-                },
+                prefix,
                 root: new_root,
                 from: self.from.iter().chain([&file]).cloned().collect(),
                 file,
@@ -260,9 +308,10 @@ impl IgnoreReader {
                 outcome: self.outcome.clone(),
             });
         }
-        let digest = digest(&all, &parts);
+        let digest = digest(&all, &parts, |_| 0);
         Ok(Ignore {
             all,
+            reads_later: !parts.is_empty(),
             subincludes: parts,
             outcome: self.outcome.clone(),
             digest,
@@ -303,6 +352,18 @@ impl Subinclude {
     }
 }
 
+/// Returns the path of `folder` from `root`, with a slash at its end; empty for the top.
+///
+/// # Errors
+/// It leads outside, or into another repository.
+fn prefix_of(folder: &Path, root: &Path) -> Result<BString, Abort> {
+    let prefix = super::user_paths::canonical(root, root, bytes_of(folder))?;
+    Ok(match prefix.is_empty() {
+        true => prefix,
+        false => bytes!(prefix, "/"),
+    })
+}
+
 /// Computes Mercurial's hash of ignore files, each given with what it and the files it includes contribute.
 fn hash(mut files: Vec<(&PathBuf, Vec<u8>)>) -> [u8; 20] {
     files.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
@@ -311,7 +372,12 @@ fn hash(mut files: Vec<(&PathBuf, Vec<u8>)>) -> [u8; 20] {
     sum.finalize().into()
 }
 
-fn digest(all: &Compiled, subincludes: &[Subinclude]) -> u128 {
+/// Computes a digest of patterns, in which `of_patterns` stands for those in each subinclude.
+fn digest(
+    all: &Compiled,
+    subincludes: &[Subinclude],
+    of_patterns: impl Fn(&Subinclude) -> u128,
+) -> u128 {
     let mut sum = Sha1::new();
     sum.update(all.text());
     for subinclude in subincludes {
@@ -319,6 +385,8 @@ fn digest(all: &Compiled, subincludes: &[Subinclude]) -> u128 {
         sum.update(&subinclude.prefix);
         sum.update([0]);
         sum.update(bytes_of(&subinclude.file));
+        sum.update([0]);
+        sum.update(of_patterns(subinclude).to_be_bytes());
     }
     let sum: [u8; 20] = sum.finalize().into();
     sum.first_chunk()
