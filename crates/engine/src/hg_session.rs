@@ -8,6 +8,7 @@ mod audit;
 pub mod checkup;
 mod compared;
 mod ignored_changes;
+mod known_phase;
 mod known_sparse;
 mod own_folders;
 mod patterns;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString};
 use vigil_hg::abort::Abort;
+use vigil_hg::checkout::Checkout;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
@@ -41,6 +43,7 @@ use vigil_watch::Watcher;
 
 use self::compared::ComparedFiles;
 use self::ignored_changes::IgnoredChanges;
+use self::known_phase::KnownPhase;
 use self::known_sparse::KnownSparse;
 use self::own_folders::OwnFolders;
 use self::patterns::KnownPatterns;
@@ -69,6 +72,7 @@ pub struct HgSession {
     recorded: Option<Recorded>,
     patterns: KnownPatterns,
     sparse: KnownSparse,
+    phase: KnownPhase,
     watched: Option<WatchedFindings>,
     own_folders: Option<OwnFolders>,
     /// Files whose contents were compared with those in the first parent. If the stored version changes, they are compared again.
@@ -114,6 +118,7 @@ impl HgSession {
             recorded: None,
             patterns: KnownPatterns::default(),
             sparse: KnownSparse::default(),
+            phase: KnownPhase::default(),
             watched: None,
             own_folders: None,
             compared: ComparedFiles::default(),
@@ -212,6 +217,12 @@ impl HgSession {
             false => parent,
         });
         Ok(Parents { nodes, unknown })
+    }
+
+    /// Returns what is checked out besides files, in a working copy with these `parents`.
+    pub fn checkout(&mut self, repository: &Repository, parents: [Node; 2]) -> Checkout {
+        let phase = self.phase.read(repository, &parents[0]);
+        Checkout::read(repository, parents, phase)
     }
 
     fn try_status(&mut self, request: &HgRequest<'_>) -> Result<HgStatus, Abort> {

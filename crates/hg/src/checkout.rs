@@ -99,20 +99,19 @@ impl Operation {
 }
 
 impl Checkout {
-    /// Reads what is checked out in `repository`, whose working copy has `parents`. What cannot be read counts as
-    /// missing: the result is only displayed, and nothing else depends on it.
-    pub fn read(repository: &Repository, parents: [Node; 2]) -> Self {
+    /// Reads what is checked out in `repository`, whose working copy has `parents`, the first in this `phase`. What cannot be
+    /// read counts as missing: the result is only displayed, and nothing else depends on it.
+    pub fn read(repository: &Repository, parents: [Node; 2], phase: Option<Phase>) -> Self {
         let dot_hg = &repository.dot_hg;
         let is_merge = parents.get(1).is_some_and(|second| !second.is_null());
         let mut states = STATES.iter();
         let state = states.find(|(name, _)| stat_path(&dot_hg.join(name)).is_ok());
-        let [p1, _] = parents;
         Self {
             parents,
             branch: word(&branch_path(repository)).unwrap_or_else(|| "default".into()),
             bookmark: active_bookmark(repository),
             topic: word(&dot_hg.join("topic")),
-            phase: phase::of(repository, &p1),
+            phase,
             operation: state
                 .map(|(_, operation)| *operation)
                 .or(is_merge.then_some(Operation::Merge)),

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use bstr::BString;
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::checkout::Checkout;
 use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
 use vigil_hg::narrow;
 use vigil_hg::repository::{self, Repository};
@@ -276,8 +275,9 @@ impl Run<'_> {
         // Mercurial reads this only now.
         let unfinished = unfinished?;
         if let Some(format) = arguments.own {
+            let mut session = subject.session.borrow_mut();
             let report = Report {
-                checkout: &Checkout::read(repository, parents.nodes),
+                checkout: &session.checkout(repository, parents.nodes),
                 lists: &lists,
                 shown: &question.shown,
                 dirstate: &dirstate,

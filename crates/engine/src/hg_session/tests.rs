@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use tempfile::TempDir;
+use vigil_hg::checkout::Phase;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::subrepositories::Subrepositories;
 use vigil_store::NoSteps;
@@ -502,4 +503,30 @@ fn patterns_for_one_folder_cost_no_more_than_others() {
     );
     let status = working.ask(&mut session, false, false).unwrap();
     assert!(status.ignore_failure.is_some());
+}
+
+#[test]
+fn the_phase_is_kept_until_it_may_have_changed() {
+    let working = with_files();
+    let repository = working.repository();
+    let mut session = working.session(false);
+    let [one, two] = ["01", "02"].map(|byte| Node::from_hex(byte.repeat(20).as_bytes()).unwrap());
+    let mut phase = |node| session.checkout(&repository, [node, Node::default()]).phase;
+    let set = |text: &str| {
+        working.write(".hg/00changelog.i", "");
+        working.write(".hg/phaseroots", text);
+        vigil_testkit::clock::wait_for_tick();
+    };
+    set(&format!("1 {one}\n"));
+    assert_eq!(phase(one), Some(Phase::Draft));
+    assert_eq!(phase(one), Some(Phase::Draft));
+    set(&format!("2 {one}\n"));
+    assert_eq!(phase(one), Some(Phase::Secret));
+    assert_eq!(phase(two), None);
+    assert_eq!(phase(one), Some(Phase::Secret));
+    assert!(session.phase.is_kept(&repository, &one));
+    assert!(!session.phase.is_kept(&repository, &two));
+    // A strip takes a changeset away.
+    set(&format!("1 {one}\n"));
+    assert!(!session.phase.is_kept(&repository, &one));
 }

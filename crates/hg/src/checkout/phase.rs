@@ -4,6 +4,7 @@
 //! are roots.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use bstr::ByteSlice;
 
@@ -54,24 +55,29 @@ impl Phase {
     }
 }
 
-/// Returns the phase of the changeset `node`, or `None` if the changeset is not known or the store cannot be read.
-pub(super) fn of(repository: &Repository, node: &Node) -> Option<Phase> {
-    if node.is_null() {
-        return Some(Phase::Public);
-    }
-    let roots = roots(repository).ok()?;
-    if roots.is_empty() {
-        return Some(Phase::Public);
-    }
-    if let Some(phase) = roots.get(node)
-        && roots.values().all(|other| other <= phase)
-    {
-        return Some(*phase);
-    }
-    highest_above(&repository.store().changelog().ok()?, node, &roots)
-}
-
 impl Phase {
+    /// Returns the phase of the changeset `node`, or `None` if the changeset is not known or the store cannot be read.
+    pub fn of(repository: &Repository, node: &Node) -> Option<Self> {
+        if node.is_null() {
+            return Some(Self::Public);
+        }
+        let roots = roots(repository).ok()?;
+        if roots.is_empty() {
+            return Some(Self::Public);
+        }
+        if let Some(phase) = roots.get(node)
+            && roots.values().all(|other| other <= phase)
+        {
+            return Some(*phase);
+        }
+        highest_above(&repository.store().changelog().ok()?, node, &roots)
+    }
+
+    /// The path of the list of roots. Changing the phase of a changeset writes there, and so does adding one that is not public.
+    pub fn roots_path(repository: &Repository) -> PathBuf {
+        repository.store().folder().join("phaseroots")
+    }
+
     /// Returns the phase of each changeset, or `None` if the roots cannot be read or understood.
     pub(crate) fn of_all(repository: &Repository, changelog: &Revlog) -> Option<Vec<Self>> {
         let roots = roots(repository).ok()?;
@@ -94,7 +100,7 @@ impl Phase {
 /// # Errors
 /// The list cannot be read, or is damaged.
 pub(crate) fn roots(repository: &Repository) -> Result<HashMap<Node, Phase>, Abort> {
-    let path = repository.store().folder().join("phaseroots");
+    let path = Phase::roots_path(repository);
     let text = text_file::read_if_there(&path)?.unwrap_or_default();
     parse(&text).ok_or_else(|| Abort::damaged(&path, "a line is no root of a phase"))
 }
