@@ -319,6 +319,7 @@ impl Answers {
                 copy.hold_no_files();
             }
             let written = self.writer.write_of_mercurial(copy, question, shown);
+            copy.let_files_go();
             look(Dependencies {
                 heard: copy.watch_positions(),
                 // The configuration and the ignore patterns may come from files anywhere.

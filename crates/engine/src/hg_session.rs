@@ -493,10 +493,13 @@ impl HgSession {
         Ok(published)
     }
 
-    /// Replaces the mapping of the state by a copy in memory, if there is room for one.
-    fn copy_state_to_memory(&self) {
+    /// Replaces the mappings of the state and the dirstate by copies in memory, if there is room for them.
+    fn copy_files_to_memory(&self) {
         if let Some(state) = &self.state {
             state.copy_to_memory();
+        }
+        if let Some(recorded) = &self.recorded {
+            recorded.dirstate.copy_to_memory();
         }
     }
 

@@ -168,6 +168,11 @@ impl Dirstate {
         })
     }
 
+    /// Replaces the mapping of the file by a copy in memory, if there is one, and room for the copy.
+    pub fn copy_to_memory(&self) {
+        self.bytes.copy_to_memory();
+    }
+
     fn text(&self, range: ByteRange) -> &BStr {
         self.bytes
             .get(range.as_range())

@@ -185,7 +185,12 @@ fn over_mercurial() {
     {
         return skip_test("over_mercurial", "Mercurial is not installed");
     }
-    sandbox.run_script("echo recorded >work/file; hg -R work commit -qAm one -u somebody");
+    // Enough for the dirstate to be mapped instead of read.
+    sandbox.run_script(
+        "echo recorded >work/file
+        for number in $(seq 1000); do : >work/one-of-many-files-with-a-name-that-is-not-short-$number; done
+        hg -R work commit -qAm one -u somebody",
+    );
     let mut serving = sandbox.serve();
     let answers = || sandbox.question_counts().0;
     let ask = || {

@@ -60,9 +60,17 @@ impl HgWorkingCopy {
         }
     }
 
-    /// Same as [`Session::hold_no_files`](crate::session::Session::hold_no_files), with effect after each [`Self::save`].
+    /// Same as [`Session::hold_no_files`](crate::session::Session::hold_no_files), with effect after [`Self::save`],
+    /// [`Self::audit`] and [`Self::let_files_go`].
     pub fn hold_no_files(&mut self) {
         self.holds_no_files = true;
+    }
+
+    /// Keeps no file mapped, if that is wanted. Call this after each answer.
+    pub fn let_files_go(&self) {
+        if let Some(session) = self.session.as_ref().filter(|_| self.holds_no_files) {
+            session.copy_files_to_memory();
+        }
     }
 
     /// Whether it is kept for many questions.
@@ -97,10 +105,8 @@ impl HgWorkingCopy {
     pub fn save(&mut self, steps: &dyn Steps) {
         if let Some(session) = &mut self.session {
             let _ = session.save(steps);
-            if self.holds_no_files {
-                session.copy_state_to_memory();
-            }
         }
+        self.let_files_go();
     }
 
     /// The top of the working copy; `None` before the first question.
@@ -118,8 +124,12 @@ impl HgWorkingCopy {
     /// # Errors
     /// Same as for [`HgSession::audit`].
     pub fn audit(&mut self, extent: Extent) -> Result<Audit, Abort> {
-        let session = self.session.as_mut();
-        session.map_or_else(|| Ok(Audit::default()), |session| session.audit(extent))
+        let Some(session) = &mut self.session else {
+            return Ok(Audit::default());
+        };
+        let audit = session.audit(extent);
+        self.let_files_go();
+        audit
     }
 
     /// Same as [`HgSession::basis`]; `None` if there is no session.
