@@ -8,6 +8,7 @@ mod audit;
 pub mod checkup;
 mod compared;
 mod ignored_changes;
+mod known_ignored;
 mod known_phase;
 mod known_sparse;
 mod own_folders;
@@ -43,6 +44,7 @@ use vigil_watch::Watcher;
 
 use self::compared::ComparedFiles;
 use self::ignored_changes::IgnoredChanges;
+use self::known_ignored::KnownIgnored;
 use self::known_phase::KnownPhase;
 use self::known_sparse::KnownSparse;
 use self::own_folders::OwnFolders;
@@ -72,6 +74,7 @@ pub struct HgSession {
     recorded: Option<Recorded>,
     patterns: KnownPatterns,
     sparse: KnownSparse,
+    ignored: KnownIgnored,
     phase: KnownPhase,
     watched: Option<WatchedFindings>,
     own_folders: Option<OwnFolders>,
@@ -118,6 +121,7 @@ impl HgSession {
             recorded: None,
             patterns: KnownPatterns::default(),
             sparse: KnownSparse::default(),
+            ignored: KnownIgnored::default(),
             phase: KnownPhase::default(),
             watched: None,
             own_folders: None,
@@ -320,10 +324,16 @@ impl HgSession {
         };
         let question = vigil_scan::question::number(UntrackedMode::All, ignored);
         let ignore = &request.ignore;
+        let (serial, tracked) = (recorded.serial, &recorded.tracked);
+        let known = &mut self.ignored;
+        let ignored_directories = watched
+            .is_some()
+            .then(|| known.directories(serial, tracked, ignore));
         let files = RecordedFiles {
-            tracked: &recorded.tracked,
+            tracked,
             special: &recorded.special,
             is_remembered: memory.is_some(),
+            ignored_directories,
         };
         let (compared, provable_later) = (&mut self.compared, &mut self.provable_later);
         let root = &self.root;

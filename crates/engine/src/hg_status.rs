@@ -117,6 +117,8 @@ pub(crate) struct RecordedFiles<'r> {
     pub(crate) special: &'r [u32],
     /// Whether the findings are kept.
     pub(crate) is_remembered: bool,
+    /// The directories of recorded files that are ignored, or below one that is; `None` if the scan comes to all of them.
+    pub(crate) ignored_directories: Option<Arc<[BString]>>,
 }
 
 /// What a scan uses to look at less, and to watch what it looks at.
@@ -153,6 +155,7 @@ pub(crate) fn status_of<'f>(
         now: vigil_stamp::now(),
         audits: !request.unknown,
         is_remembered: recorded.is_remembered,
+        ignored_directories: recorded.ignored_directories.clone(),
         line_endings: question.line_endings.clone(),
     });
     let is_filtered = !request.matcher.is_everything();

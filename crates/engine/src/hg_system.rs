@@ -111,6 +111,8 @@ pub(crate) struct HgSystemInputs<'a> {
     pub(crate) audits: bool,
     /// Whether the findings are kept for later questions.
     pub(crate) is_remembered: bool,
+    /// The directories of recorded files that are ignored, or below one that is; `None` if the scan comes to all of them.
+    pub(crate) ignored_directories: Option<Arc<[BString]>>,
     /// How files are converted before they are compared.
     pub(crate) line_endings: Option<Arc<LineEndings>>,
 }
@@ -559,13 +561,15 @@ impl System for HgSystem<'_> {
         if is_nested {
             self.nested.lock().push(directory.path.to_owned());
         }
-        // Every scan must report nested repositories and ignored subdirectories: so the findings here are not kept.
+        // Every scan must report nested repositories, and, unless they are known, ignored subdirectories: so the findings here are
+        // not kept. Another process may not know the subdirectories, so it must not remember the directory either.
         let mut subdirs = directory.tracked.into_iter().flat_map(Directory::subdirs);
         let has_ignored = self.inputs.is_remembered
             && subdirs.any(|sub| above.is_ignored(join(directory.path, sub.name()).as_ref(), true));
-        let file = match is_nested || has_ignored {
-            true => RulesFile::Unproven,
-            false => RulesFile::Absent,
+        let file = match (is_nested, has_ignored) {
+            (false, false) => RulesFile::Absent,
+            (false, true) if self.inputs.ignored_directories.is_some() => RulesFile::Young,
+            _ => RulesFile::Unproven,
         };
         (above.clone(), file)
     }

@@ -78,6 +78,7 @@ impl HgSession {
             tracked,
             special: &recorded.special,
             is_remembered: false,
+            ignored_directories: None,
         };
         let mut found = Findings::default();
         status_of(&question, &files, |_, look| {

@@ -530,3 +530,48 @@ fn the_phase_is_kept_until_it_may_have_changed() {
     set(&format!("1 {one}\n"));
     assert!(!session.phase.is_kept(&repository, &one));
 }
+
+#[test]
+fn recorded_files_in_ignored_folders_are_watched() {
+    let working = with_files();
+    working.write(".hgignore", "^d/e$\n^g$\n^\\.hgignore$\n");
+    let mut session = working.session(true);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    let looked_at = |session: &HgSession| {
+        let watched = session.watched.as_ref().unwrap();
+        watched.changed_directories().map(BTreeSet::len)
+    };
+    for expected in [None, Some(0), Some(0)] {
+        let status = working.ask(&mut session, false, false).unwrap();
+        assert_eq!(status.lists, HgStatus::default().lists);
+        assert_eq!(looked_at(&session), expected);
+        assert!(session.watch_report().looked_at.is_empty());
+    }
+    session.save(&NoSteps).unwrap();
+    let mut other = working.session(true);
+    let mut see = |modified: &[&str], deleted: &[&str]| {
+        for session in [&mut session, &mut other] {
+            let lists = working.ask(session, false, false).unwrap().lists;
+            assert_eq!(
+                (lists.modified, lists.deleted),
+                (names(modified), names(deleted))
+            );
+        }
+    };
+    working.write("d/e/c", "longer than before");
+    working.write("d/e/unknown", "");
+    see(&["d/e/c"], &[]);
+    // Another repository takes the files away, and gives them back.
+    working.write("g/.hg/requires", "");
+    see(&["d/e/c"], &["g/h"]);
+    working.write("d/e/.hg/requires", "");
+    see(&[], &["d/e/c", "d/e/d", "g/h"]);
+    fs::remove_dir_all(working.path("g/.hg")).unwrap();
+    see(&[], &["d/e/c", "d/e/d"]);
+    fs::remove_dir_all(working.path("d/e/.hg")).unwrap();
+    see(&["d/e/c"], &[]);
+}
+
+fn names(names: &[&str]) -> Vec<BString> {
+    names.iter().map(|name| BString::from(*name)).collect()
+}

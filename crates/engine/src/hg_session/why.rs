@@ -274,6 +274,7 @@ fn recorded(
                 now,
                 audits: false,
                 is_remembered: false,
+                ignored_directories: None,
                 line_endings: None,
             });
             system.compared(path, stat)?

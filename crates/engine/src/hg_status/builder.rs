@@ -74,6 +74,14 @@ impl StatusBuilder<'_> {
     pub(super) fn nested_repositories(&self, ignored: Vec<BString>) -> PathSet<BString> {
         let mut all: BTreeSet<BString> = self.system.nested_repositories().into_iter().collect();
         // The scan did not list ignored directories.
+        if let Some(known) = &self.system.inputs.ignored_directories {
+            let is_repository = |path: &&BString| {
+                let folder = self.system.inputs.top.join(OsStr::from_bytes(path));
+                stat_path(&folder.join(".hg")).is_ok_and(|stat| stat.is_dir())
+            };
+            all.extend(known.iter().filter(is_repository).cloned());
+            return PathSet::new(all.into_iter().collect());
+        }
         for directory in ignored {
             let mut previous = BString::default();
             for (path, _) in self.dirstate.below(directory.as_bstr()) {
