@@ -241,7 +241,8 @@ impl Run<'_> {
             extensions.check_pair(pair, revisions)?;
         }
         let subrepositories = question.subrepositories(&dirstate, pair, &mut self.warnings)?;
-        if is_kept && !subrepositories.is_empty() {
+        // Aliases and defaults may ask for what is in them.
+        if is_kept && arguments.subrepos && !subrepositories.is_empty() {
             return Err(Abort::unsupported("subrepositories, by a daemon"));
         }
         let matcher = question.matcher(&subrepositories, pair)?;

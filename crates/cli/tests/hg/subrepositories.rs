@@ -4,6 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
+use super::daemon::{ALL_WAYS, RECORDED_ONLY, WithDaemon};
 use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 /// Makes a repository with two subrepositories, one of them with a subrepository of its own. All differ from what is committed.
@@ -408,5 +409,52 @@ fn other_things_in_the_place_of_a_subrepository_are_not_shown() {
             }
             std::fs::set_permissions(&locked, Permissions::from_mode(0o700)).unwrap();
         }
+    }
+}
+
+#[test]
+fn the_daemon_answers_beside_subrepositories() {
+    for hg in hg_programs() {
+        let served = WithDaemon::new(&hg);
+        let working = &served.working;
+        with_subrepositories(working);
+        let paths: [&[&str]; 4] = [
+            &["hg", "status", "sub"],
+            &["hg", "status", "d", "new"],
+            &["hg", "status", "-A", "d"],
+            &["hg", "status", "-X", "sub"],
+        ];
+        let same = || {
+            working.assert_same_as_hg(&["status", "-mardu"]);
+            for question in RECORDED_ONLY.into_iter().chain(ALL_WAYS).chain(paths) {
+                let answered = served.assert_same_without_daemon(question, &[]);
+                assert!(answered, "{question:?}");
+            }
+        };
+        same();
+        working.write("sub/a", "another\n");
+        working.write("sub/unknown", "");
+        working.write("d/unknown", "");
+        same();
+        working.hg(&["-R", "sub", "commit", "-q", "-S", "-m", "2", "-d", "0 0"]);
+        same();
+        // Other things take their places.
+        std::fs::remove_dir_all(working.path("sub/.hg")).unwrap();
+        same();
+        std::fs::remove_dir_all(working.path("d/other")).unwrap();
+        working.write("d/other", "");
+        same();
+        working.write(".hgsub", "sub = sub\n");
+        same();
+        working.write(".hgsub", "");
+        same();
+        working.write(".hgsub", "sub = [git]sub\n");
+        same();
+        std::fs::remove_file(working.path(".hgsub")).unwrap();
+        same();
+        working.hg(&["revert", "-q", "--no-backup", ".hgsub"]);
+        same();
+        let recursive = ["hg", "status", "--config", "defaults.status=-S"];
+        assert!(!served.assert_same_without_daemon(&recursive, &[]));
     }
 }
