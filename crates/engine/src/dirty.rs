@@ -5,8 +5,9 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 
+use crate::checked_out::checked_out;
 use crate::session::{Session, SessionError};
-use crate::status::{Change, Status, StatusRequest};
+use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::config;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::{CommandScope, Settings};
@@ -148,15 +149,36 @@ fn counts(path: &BStr, change: &Change, context: Context<'_>) -> Result<bool, Er
             // For an intent-to-add entry, only HEAD itself tells whether it has the path.
             let may_be_intent = change.index_id == ObjectId::empty_blob(change.index_id.kind());
             match change.staged {
-                None if may_be_intent => is_in_head(path, context),
+                None if may_be_intent => Ok(id_in_head(path, context)?.is_some()),
                 _ => Ok(change.head_mode != FileMode::NONE),
             }
         }
         Change::Unmerged(change) => {
-            let [_, ours, _] = change.stages;
-            Ok(ours.is_some() || change.worktree_mode != FileMode::NONE)
+            let [base, ours, theirs] = change.stages;
+            match base.or(ours).or(theirs) {
+                Some(first) if first.mode.is_gitlink() && change.worktree_mode.is_gitlink() => {
+                    submodule_differs(path, &first.id, change.submodule, context)
+                }
+                _ => {
+                    Ok(change.worktree_mode != FileMode::NONE
+                        || id_in_head(path, context)?.is_some())
+                }
+            }
         }
     }
+}
+
+/// Whether the submodule at `path`, which is in this `state` and in conflict, differs from HEAD. Of its commits in the index, git looks
+/// only at the `first`.
+fn submodule_differs(
+    path: &BStr,
+    first: &ObjectId,
+    state: Option<SubmoduleState>,
+    context: Context<'_>,
+) -> Result<bool, Error> {
+    let has_other_commit = checked_out(context.repository, path).is_some_and(|id| id != *first);
+    let is_dirty = state.is_some_and(|state| state.modified || state.untracked);
+    Ok(has_other_commit || is_dirty || id_in_head(path, context)? != Some(*first))
 }
 
 /// Whether each side is a submodule or nothing.
@@ -182,17 +204,18 @@ fn is_of_submodule(change: &Change) -> bool {
         .all(|mode| mode.is_gitlink() || *mode == FileMode::NONE)
 }
 
-fn is_in_head(path: &BStr, context: Context<'_>) -> Result<bool, Error> {
+/// Returns the object that HEAD has at `path`.
+fn id_in_head(path: &BStr, context: Context<'_>) -> Result<Option<ObjectId>, Error> {
     let Context {
         repository,
         refs,
         objects,
     } = context;
     let Some(head) = HeadByName::read(repository, refs, objects)?.commit() else {
-        return Ok(false);
+        return Ok(None);
     };
     let tree = objects.peel_to_tree(&head)?;
-    Ok(objects.find_in_tree(&tree, path)?.is_some())
+    Ok(objects.find_in_tree(&tree, path)?)
 }
 
 #[cfg(test)]

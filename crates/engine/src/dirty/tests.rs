@@ -160,3 +160,54 @@ fn nothing_is_looked_at_in_submodules_once_they_differ() {
         assert_eq!(dirtiness(&sandbox), (true, true), "{name}");
     }
 }
+
+#[test]
+fn a_submodule_in_conflict_is_dirty_where_git_says_so() {
+    type Step<'a> = &'a dyn Fn(&Sandbox);
+    let commit: Step<'_> = &|s| {
+        let args = ["commit", "-q", "--allow-empty", "-m", "new"];
+        s.git_in(s.top().join("sub"), args);
+    };
+    let steps: [(&str, Step<'_>); 6] = [
+        ("as in HEAD", &|_| {}),
+        ("another commit", commit),
+        ("a change", &|s| {
+            std::fs::write(s.top().join("sub/file"), "changed").unwrap();
+        }),
+        ("a new file", &|s| {
+            std::fs::write(s.top().join("sub/new"), "").unwrap();
+        }),
+        ("no repository", &|s| {
+            std::fs::remove_dir_all(s.top().join("sub")).unwrap();
+            std::fs::create_dir(s.top().join("sub")).unwrap();
+        }),
+        ("gone", &|s| {
+            std::fs::remove_dir_all(s.top().join("sub")).unwrap();
+        }),
+    ];
+    for (name, step) in steps {
+        for sides in ["23", "2", "3", "123", "13", "12"] {
+            let sandbox = Sandbox::new().with_five_commits();
+            sandbox.git_in(sandbox.top(), ["init", "-q", "sub"]);
+            std::fs::write(sandbox.top().join("sub/file"), "").unwrap();
+            sandbox.git_in(sandbox.top().join("sub"), ["add", "file"]);
+            commit(&sandbox);
+            sandbox.git(["add", "sub"]);
+            sandbox.commit("with a submodule");
+            let id = sandbox.git(["rev-parse", "HEAD:sub"]);
+            sandbox.git(["update-index", "--force-remove", "sub"]);
+            for side in sides.chars() {
+                // Ours is that of HEAD.
+                let id = match side {
+                    '2' => id.trim().to_owned(),
+                    _ => side.to_string().repeat(id.trim().len()),
+                };
+                let line = format!("160000 {id} {side}\tsub\n");
+                sandbox.git_with_input(["update-index", "--index-info"], line);
+            }
+            step(&sandbox);
+            let (ours, theirs) = dirtiness(&sandbox);
+            assert_eq!(ours, theirs, "{name}, {sides}");
+        }
+    }
+}
