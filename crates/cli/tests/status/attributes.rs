@@ -34,3 +34,15 @@ fn chained_macros() {
         }
     }
 }
+
+#[test]
+fn the_shell_of_a_filter_calls_itself_by_the_command() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write(".gitattributes", "a filter=f\n");
+    for clean in ["echo \"$0\" >&2; cat", "no-such-program %f"] {
+        sandbox.git(["config", "filter.f.clean", clean]);
+        // With the same contents, only the filter tells.
+        sandbox.write("a", "three");
+        sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-s"]);
+    }
+}

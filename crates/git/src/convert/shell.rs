@@ -141,12 +141,12 @@ pub fn shell_command(command: &BStr, arguments: &[&BStr]) -> Command {
     } else {
         let mut shell = Command::new("/bin/sh");
         shell.arg("-c");
-        if arguments.is_empty() {
-            shell.arg(program);
-        } else {
-            let script = bytes!(command, " \"$@\"");
-            shell.arg(OsStr::from_bytes(&script)).arg(program);
-        }
+        match arguments {
+            [] => shell.arg(program),
+            _ => shell.arg(OsStr::from_bytes(&bytes!(command, " \"$@\""))),
+        };
+        // The shell calls itself by the command in its messages.
+        shell.arg(program);
         shell
     };
     process.args(arguments.iter().map(|argument| OsStr::from_bytes(argument)));
