@@ -614,9 +614,16 @@ fn errors_after_the_first_difference_do_not_make_a_mark_fail() {
 fn a_damaged_index_is_reported_before_a_missing_commit() {
     let sandbox = Sandbox::new();
     sandbox.git(["symbolic-ref", "HEAD", "refs/heads/unborn"]);
-    sandbox.assert_same(DESCRIBE_WITH_MARKS[0], "");
-    sandbox.write_in_git_dir("index", "DIRC");
-    sandbox.assert_same(DESCRIBE_WITH_MARKS[0], "");
+    for index in [None, Some("DIRC")] {
+        if let Some(text) = index {
+            sandbox.write_in_git_dir("index", text);
+        }
+        for marks in DESCRIBE_WITH_MARKS {
+            let arguments = [&["describe", "--all", "--always"], &marks[1..]].concat();
+            sandbox.assert_same(marks, "");
+            sandbox.assert_same(&arguments, "");
+        }
+    }
 }
 
 #[test]

@@ -268,15 +268,10 @@ fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
         .map_err(inside::refuse)
         .map_err(failed(FailingProgram::Both))?;
     session.check_in_submodules(PrintSettings::check);
-    let head = HeadByName::read(context.repository, context.refs, context.objects);
-    let head = head.map_err(|error| failed(FailingProgram::Compare)(refuse(&error)))?;
     let looked = look_at_worktree(&mut session, context);
     // git reads the index first.
-    let is_index_bad = matches!(looked, Err(LookError::Session(SessionError::Index(_))));
-    if head.commit().is_none() && !is_index_bad {
-        return Err(failed(FailingProgram::Compare)(Reply::fatal(
-            "bad revision 'HEAD'",
-        )));
+    if !matches!(looked, Err(LookError::Session(SessionError::Index(_)))) {
+        check_head(context).map_err(failed(FailingProgram::Compare))?;
     }
     let mut say = |lines: Vec<BString>| {
         for line in lines {
@@ -305,6 +300,15 @@ fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
     }
 }
 
+/// Fails if HEAD has no commit with which the working tree could be compared.
+fn check_head(context: Context<'_>) -> Result<(), Reply> {
+    let head = HeadByName::read(context.repository, context.refs, context.objects);
+    match head.map_err(|error| refuse(&error))?.commit() {
+        Some(_) => Ok(()),
+        None => Err(Reply::fatal("bad revision 'HEAD'")),
+    }
+}
+
 /// Fails where git would fail to lock the index, as one of its programs does.
 fn check_locking(repository: &Repository) -> Result<(), Reply> {
     Settings::check_locking(&repository.config)
@@ -323,7 +327,9 @@ fn mark_or_broken(
         Err(Failed { reply, program }) => {
             stderr.extend_from_slice(&reply.stderr);
             if program == FailingProgram::Both {
-                stderr.extend_from_slice(&reply.stderr);
+                // The one that compares looks for HEAD first.
+                let second = check_head(context).err().unwrap_or(reply);
+                stderr.extend_from_slice(&second.stderr);
             }
             Some(if program == FailingProgram::Refresh {
                 dirty
