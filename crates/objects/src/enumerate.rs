@@ -2,11 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use gix_hash::{ObjectId, oid};
 
 use super::error::{Error, Reason, error};
+use super::index::Index;
 use super::location::{Location, Place};
 use super::pack::Pack;
 use super::plan::{Readers, ReadingOrder};
@@ -38,11 +40,24 @@ enum Ids {
 
 impl List {
     fn id(&self) -> Option<ObjectId> {
+        self.id_at(self.next)
+    }
+
+    fn id_at(&self, position: u32) -> Option<ObjectId> {
         match &self.ids {
-            Ids::Layer(layer) | Ids::PartialLayer(layer) => layer.midx.id(self.next),
-            Ids::Pack(pack) | Ids::LayerPack(pack) => pack.index(&mut Vec::new())?.id(self.next),
-            Ids::Loose(ids) => ids.get(self.next as usize).copied(),
+            Ids::Layer(layer) | Ids::PartialLayer(layer) => layer.midx.id(position),
+            Ids::Pack(pack) | Ids::LayerPack(pack) => pack.index(&mut Vec::new())?.id(position),
+            Ids::Loose(ids) => ids.get(position as usize).copied(),
         }
+    }
+
+    /// The positions of `id`, which is the next one: a pack may hold an object more than once.
+    fn positions(&self, id: &oid) -> Range<u32> {
+        let mut end = self.next.saturating_add(1);
+        while self.id_at(end).is_some_and(|other| *other == *id) {
+            end += 1;
+        }
+        self.next..end
     }
 
     /// The order in which lists with the same id are tried: by source, then multi-pack-indexes, packs (the last used
@@ -110,8 +125,8 @@ impl Merge {
         }
     }
 
-    /// Returns the next id. The numbers of the lists that contain it are appended to `holders`; these lists stay at it
-    /// until [`Self::advance`].
+    /// Returns the next id. The numbers of the lists that contain it are appended to `holders`; these lists stay at it until
+    /// [`Self::advance`] takes them to the id after it.
     fn next(&mut self, holders: &mut Vec<usize>) -> Option<ObjectId> {
         let Reverse((id, number)) = self.heads.pop()?;
         holders.push(number);
@@ -130,14 +145,19 @@ impl Merge {
         lists.any(|list| !matches!(list.ids, Ids::PartialLayer(_)))
     }
 
-    fn advance(&mut self, holders: &[usize]) {
+    fn advance(&mut self, holders: &[usize], id: &oid) {
         for number in holders {
             let Some(list) = self.lists.get_mut(*number) else {
                 continue;
             };
             list.next += 1;
-            if let Some(id) = list.id() {
-                self.heads.push(Reverse((id, *number)));
+            let mut next = list.id();
+            while next.is_some_and(|next| *next == *id) {
+                list.next += 1;
+                next = list.id();
+            }
+            if let Some(next) = next {
+                self.heads.push(Reverse((next, *number)));
             }
         }
     }
@@ -194,7 +214,7 @@ impl Iterator for Sorted {
             if self.merge.is_listed(&holders) {
                 break id;
             }
-            self.merge.advance(&holders);
+            self.merge.advance(&holders, &id);
         };
         let lists = &mut self.merge.lists;
         self.thread = None;
@@ -225,7 +245,7 @@ impl Iterator for Sorted {
                 }
             }
         }
-        self.merge.advance(&holders);
+        self.merge.advance(&holders, &id);
         self.holders = holders;
         // An object with no usable copy turns out to be missing when it is read.
         result.or(Some(Ok(Location {
@@ -313,6 +333,26 @@ impl Iterator for PackOrder {
 }
 
 impl PackWalk {
+    /// Whether the object at `place` in the index, which is at `offset` in the pack, is there at an earlier place, too.
+    fn is_repeated(&self, index: &Index, place: u32, offset: u64) -> Result<bool, Reason> {
+        let id = index.id(place);
+        let is_same = |other: &u32| index.id(*other) == id;
+        let mut before = (0..place).rev().take_while(is_same);
+        let mut after = (place.saturating_add(1)..index.count()).take_while(is_same);
+        loop {
+            // In turn, so that however often an object is repeated, one that is earlier is near for most.
+            let near = [before.next(), after.next()];
+            if near == [None, None] {
+                return Ok(false);
+            }
+            for other in near.into_iter().flatten() {
+                if (index.offset(other, &self.pack.shown)?, other) < (offset, place) {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
     fn next(
         &self,
         next: &mut usize,
@@ -329,7 +369,9 @@ impl PackWalk {
                 continue;
             }
             let offset = index.offset(place, &self.pack.shown)?;
-            if let Some(id) = index.id(place) {
+            if let Some(id) = index.id(place)
+                && !self.is_repeated(index, place, offset)?
+            {
                 let pack = self.pack.number;
                 return Ok(Some(Location {
                     id,
@@ -547,11 +589,13 @@ fn mark_repeated(
             };
             let count = walk.pack.index(messages).map_or(0, SortedIds::count) as usize;
             walk.seen_elsewhere.resize(count.div_ceil(64), 0);
-            if let Some(word) = walk.seen_elsewhere.get_mut(list.next as usize / 64) {
-                *word |= 1 << (list.next % 64);
+            for position in list.positions(&id) {
+                if let Some(word) = walk.seen_elsewhere.get_mut(position as usize / 64) {
+                    *word |= 1 << (position % 64);
+                }
             }
         }
-        merge.advance(&holders);
+        merge.advance(&holders, &id);
         holders.clear();
     }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use bstr::BString;
 use gix_hash::{Kind as HashKind, ObjectId};
+use sha1::{Digest, Sha1};
 use vigil_testkit::sandbox::RefFormat;
 
 use super::*;
@@ -252,6 +253,45 @@ fn wide_offsets_are_read() {
         pack.to_str().unwrap(),
     ]);
     sandbox.check();
+}
+
+/// A pack can hold an object more than once: git warns of it only if asked to.
+#[test]
+fn an_object_that_is_repeated_in_a_pack_is_listed_once() {
+    for packs in [1, 2] {
+        let sandbox = Sandbox::new(HashKind::Sha1);
+        sandbox.0.write("file", "contents");
+        sandbox.git(&["add", "file"]);
+        let id = sandbox.git(&["rev-parse", ":file"]);
+        let folder = sandbox.objects().join("pack");
+        let name = folder.join("pack").to_str().unwrap().to_owned();
+        sandbox
+            .0
+            .git_with_input(["pack-objects", "-q", &name], text(&id));
+        sandbox.git(&["prune-packed", "-q"]);
+        let pack = fs::read(&sandbox.packs("pack")[0]).unwrap();
+        for path in [
+            sandbox.packs("pack"),
+            sandbox.packs("idx"),
+            sandbox.packs("rev"),
+        ]
+        .concat()
+        {
+            fs::remove_file(path).unwrap();
+        }
+        let entry = &pack[12..pack.len() - 20];
+        for number in 0..packs {
+            let count = 3 + number as usize;
+            let head = [b"PACK\0\0\0\x02\0\0\0", &[count as u8][..]].concat();
+            let mut bytes = [head, entry.repeat(count)].concat();
+            let sum = Sha1::digest(&bytes);
+            bytes.extend_from_slice(&sum);
+            let path = folder.join(format!("pack-{number}.pack"));
+            fs::write(&path, bytes).unwrap();
+            sandbox.git(&["index-pack", path.to_str().unwrap()]);
+        }
+        sandbox.check();
+    }
 }
 
 #[test]
