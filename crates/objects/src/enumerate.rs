@@ -294,6 +294,8 @@ struct PackWalk {
     /// A bit for each position in the index: set if the object comes from elsewhere before. Empty if there is no such
     /// object.
     seen_elsewhere: Vec<u64>,
+    /// Whether any object is more than once in the pack.
+    has_repeated: bool,
 }
 
 impl Iterator for PackOrder {
@@ -310,6 +312,7 @@ impl Iterator for PackOrder {
                 None => {
                     self.next = 0;
                     let walk = self.pack.insert(self.packs.next()?);
+                    walk.has_repeated = walk.pack.index(&mut messages).is_some_and(repeats_any);
                     if let Some(threads) = self.threads {
                         walk.pack.make_plan(Readers {
                             order: ReadingOrder::Offsets,
@@ -370,7 +373,7 @@ impl PackWalk {
             }
             let offset = index.offset(place, &self.pack.shown)?;
             if let Some(id) = index.id(place)
-                && !self.is_repeated(index, place, offset)?
+                && !(self.has_repeated && self.is_repeated(index, place, offset)?)
             {
                 let pack = self.pack.number;
                 return Ok(Some(Location {
@@ -427,6 +430,7 @@ impl ObjectStore {
                     source: list.source,
                     pack: pack.clone(),
                     seen_elsewhere: Vec::new(),
+                    has_repeated: false,
                 }),
                 Ids::Layer(_) | Ids::PartialLayer(_) | Ids::LayerPack(_) => {}
             }
@@ -598,6 +602,15 @@ fn mark_repeated(
         merge.advance(&holders, &id);
         holders.clear();
     }
+}
+
+/// Whether any id stands more than once in `ids`.
+fn repeats_any(ids: &impl SortedIds) -> bool {
+    let mut last = None;
+    (0..ids.count()).any(|position| {
+        let id = ids.id(position);
+        std::mem::replace(&mut last, id) == id
+    })
 }
 
 fn add_between(table: &impl SortedIds, low: &oid, high: &oid, ids: &mut Vec<ObjectId>) {
