@@ -211,7 +211,7 @@ fn id_in_head(path: &BStr, context: Context<'_>) -> Result<Option<ObjectId>, Err
         refs,
         objects,
     } = context;
-    let Some(head) = HeadByName::read(repository, refs, objects)?.commit() else {
+    let Some(head) = HeadByName::read(repository, refs, objects)?.found.commit() else {
         return Ok(None);
     };
     let tree = objects.peel_to_tree(&head)?;

@@ -74,7 +74,6 @@ use self::repository_watch::RepositoryWatch;
 pub use self::repository_watch::UnchangedProof;
 pub use self::watch_basis::{Basis, LastChange, WatchPositions, WatchReport};
 use self::watched::WatchedFindings;
-use crate::checked_out::head_id;
 use crate::state::{DirectoryReport, State, StateReport};
 use crate::status::{Status, StatusRequest};
 use vigil_git::attribute_files::{SourceTree, attribute_files};

@@ -303,7 +303,7 @@ fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
 /// Fails if HEAD has no commit with which the working tree could be compared.
 fn check_head(context: Context<'_>) -> Result<(), Reply> {
     let head = HeadByName::read(context.repository, context.refs, context.objects);
-    match head.map_err(|error| refuse(&error))?.commit() {
+    match head.map_err(|error| refuse(&error))?.found.commit() {
         Some(_) => Ok(()),
         None => Err(Reply::fatal("bad revision 'HEAD'")),
     }

@@ -144,7 +144,7 @@ impl Session {
         // git looks for promisor remotes before it compares anything.
         let of_promisors = promisor::Remotes::check(&self.repository.config)?;
         let head = self.head_by_name()?;
-        let has_commit = head.commit().is_some();
+        let has_commit = head.found.commit().is_some();
         if has_commit {
             self.repository.config.boolean("core.warnambiguousrefs")?;
         }

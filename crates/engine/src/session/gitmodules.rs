@@ -14,7 +14,6 @@ use vigil_model::request::IgnoreSubmodules;
 use vigil_model::tracked::Tracked;
 
 use super::error::SessionError;
-use crate::checked_out::head_id;
 use vigil_git::config::{self, Config, Entry};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
@@ -260,7 +259,7 @@ fn warn_of_unread(path: &Path, error: io::Error, messages: &Messages) {
 
 /// Returns the ID of `.gitmodules` in HEAD.
 fn in_head(repository: &Repository, objects: &Objects) -> Option<ObjectId> {
-    let head = head_id(&Refs::open(repository).head().ok()?)?;
+    let head = Refs::open(repository).head().ok()?.commit()?;
     let tree = objects.peel_to_tree(&head).ok()?;
     objects.find_in_tree(&tree, FILE_NAME.into()).ok()?
 }

@@ -14,7 +14,6 @@ use super::head_tree::{Check, explained, tree_of};
 use super::index::{IndexState, StagedMemory};
 use super::object_mode::ObjectModes;
 use super::path_question::PathQuestion;
-use crate::checked_out::head_id;
 use crate::state::{HeadTree, StagedBase, State};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Head;
@@ -63,7 +62,7 @@ impl HeadComparison<'_> {
         pathspec: &Pathspec,
     ) -> Result<Arc<StagedDiff>, SessionError> {
         let Some(state) = index else {
-            if head_id(head).and_then(|id| self.known_tree(&id)).is_none() {
+            if head.commit().and_then(|id| self.known_tree(&id)).is_none() {
                 self.head_tree(head, Check::Contents)?;
             }
             return Ok(Arc::default());
@@ -167,7 +166,7 @@ impl HeadComparison<'_> {
         head: &Head,
         max: Option<usize>,
     ) -> Result<Arc<StagedDiff>, SessionError> {
-        let head_id = head_id(head);
+        let head_id = head.commit();
         if let Some(known) = &state.staged
             && known.head == head_id
             && (known.max.is_none() || known.max == max)
@@ -227,7 +226,7 @@ impl HeadComparison<'_> {
     /// Returns the tree of the commit that HEAD names; `None` on an unborn branch. The tree must exist even if it is not
     /// needed: git gives up without it.
     fn head_tree(&self, head: &Head, check: Check) -> Result<Option<ObjectId>, SessionError> {
-        let Some(id) = head_id(head) else {
+        let Some(id) = head.commit() else {
             return Ok(None);
         };
         tree_of(self.objects, &id, check).map(Some)

@@ -3,7 +3,6 @@
 use gix_hash::ObjectId;
 
 use super::SessionError;
-use crate::checked_out::head_id;
 use vigil_git::objects::{self, Objects};
 use vigil_git::refs::Head;
 use vigil_git::repository::Repository;
@@ -50,7 +49,7 @@ pub(super) fn explained(repository: &Repository, head: &Head, error: SessionErro
         }
         _ => return error,
     };
-    let (Some(head), Ok(objects)) = (head_id(head), Objects::open(repository)) else {
+    let (Some(head), Ok(objects)) = (head.commit(), Objects::open(repository)) else {
         return error;
     };
     // A new store: the shared one would also record what other threads read.

@@ -19,7 +19,6 @@ use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 use super::Session;
 use super::collapsed::collapsing_rules;
 use super::error::SessionError;
-use crate::checked_out::head_id;
 use crate::state::{HeadTree, Recorded, StagedBase, State, ToSave};
 use vigil_git::index_file::{self, IndexFile, LoadedIndex, LoadedTree};
 use vigil_git::objects::Objects;
@@ -595,7 +594,7 @@ fn read_tree(repository: &Repository) -> Result<Option<LoadedTree>, SessionError
 /// Reads HEAD's tree to bring it into memory. Errors are reported when it is used.
 fn read_head_ahead(refs: &Refs, objects: &Objects) {
     if let Ok(head) = refs.head()
-        && let Some(id) = head_id(&head)
+        && let Some(id) = head.commit()
     {
         let tree = objects.peel_to_tree(&id);
         let _ = tree.and_then(|tree| objects.read(&tree, &mut Vec::new()));

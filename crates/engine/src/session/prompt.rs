@@ -72,7 +72,7 @@ impl Session {
         let unread_before = self.refs.unread_count();
         self.refresh_history()?;
         let head = self.refs.head()?;
-        prompt.commit = head_id(&head);
+        prompt.commit = head.commit();
         prompt.action = self.action()?;
         let mut of_work_tree = None;
         if !request.skip_index {

@@ -10,7 +10,6 @@ use vigil_model::tracked::Tracked;
 use super::error::SessionError;
 use super::gitmodules::{self, Submodule};
 use super::{EntryCheck, Session};
-use crate::checked_out::head_id;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::convert::FilterStderr;
 use vigil_git::objects::Objects;
@@ -193,7 +192,7 @@ impl Submodules<'_> {
         };
         let mut state = SubmoduleState::default();
         if let Ok(head) = Refs::open(&repository).head() {
-            state.new_commits = head_id(&head).is_some_and(|id| !is_same(&id, recorded));
+            state.new_commits = head.commit().is_some_and(|id| !is_same(&id, recorded));
         }
         let is_known_to_differ = state.new_commits && request.as_diff_index;
         if !ignored.dirty && !is_known_to_differ {

@@ -37,6 +37,14 @@ impl Head {
         }
     }
 
+    /// The commit that it names; `None` on an unborn branch.
+    pub fn commit(&self) -> Option<ObjectId> {
+        match self {
+            Self::Branch { id, .. } => *id,
+            Self::Detached(id) => Some(*id),
+        }
+    }
+
     /// Whether there is no HEAD at all where references are stored.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Branch { name, id: None } if name == "HEAD")

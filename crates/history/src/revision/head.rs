@@ -1,7 +1,6 @@
 //! HEAD, looked up by name: a branch, a tag or a remote can be called HEAD, too.
 
 use bstr::{BStr, BString};
-use gix_hash::ObjectId;
 
 use super::{Options, StagedPaths, resolve_in_context};
 use vigil_git::objects::Objects;
@@ -47,14 +46,6 @@ impl HeadByName {
             found,
             messages,
         })
-    }
-
-    /// The commit found.
-    pub fn commit(&self) -> Option<ObjectId> {
-        match &self.found {
-            Head::Branch { id, .. } => *id,
-            Head::Detached(id) => Some(*id),
-        }
     }
 }
 
