@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
 use vigil_git::config::{self, Config, Entry};
-use vigil_git::convert::shell_command;
+use vigil_git::convert::{needs_shell, shell_command};
 use vigil_git::environment::Environment;
 use vigil_git::repository::Repository;
 use vigil_linux::{errno, process, signals};
@@ -215,7 +215,7 @@ fn start(
     environment: &Environment,
     directory: Option<&Path>,
 ) -> Result<Pager, Reply> {
-    let mut command = command(program, environment);
+    let mut command = piped(shell_command(program, &[]), environment);
     if let Some(directory) = directory {
         command.current_dir(directory);
     }
@@ -246,15 +246,24 @@ fn start(
 pub(crate) fn begin_with_program(program: &BStr, environment: &Environment) -> io::Result<()> {
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     if running.is_none() {
-        let child = command(program, environment).spawn()?;
+        let words = OsStr::from_bytes(program);
+        let command = match needs_shell(program) {
+            // Mercurial's shell goes by its own name.
+            true => {
+                let mut shell = Command::new("/bin/sh");
+                shell.arg("-c").arg(words);
+                shell
+            }
+            false => Command::new(words),
+        };
+        let child = piped(command, environment).spawn()?;
         *running = Some(Pager::of(child)?);
     }
     Ok(())
 }
 
-/// Returns the command for `program`, with a pipe as its input.
-fn command(program: &BStr, environment: &Environment) -> Command {
-    let mut command = shell_command(program, &[]);
+/// Gives the pager `command` its environment, and a pipe as its input.
+fn piped(mut command: Command, environment: &Environment) -> Command {
     command.env_clear().stdin(Stdio::piped());
     for (name, value) in environment.variables() {
         command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));

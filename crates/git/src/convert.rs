@@ -32,7 +32,7 @@ use parking_lot::Mutex;
 pub use error::Error;
 pub use explain::{Reason, Step, Treatment};
 pub use settings::{AutoCrlf, Driver, Settings};
-pub use shell::{ChildEnvironment, FilterStderr, shell_command};
+pub use shell::{ChildEnvironment, FilterStderr, needs_shell, shell_command};
 
 use self::conversation::{Outcome, Task};
 use self::eol::{Action, Ending, LostEndings, Statistics};

@@ -132,11 +132,16 @@ impl ChildEnvironment {
     }
 }
 
+/// Whether git, or Mercurial for its pager, has a shell run `command`: it has characters that mean something there.
+pub fn needs_shell(command: &BStr) -> bool {
+    command.find_byteset(SHELL_CHARACTERS).is_some()
+}
+
 /// Builds the process for `command` with `arguments` as git does for commands from its configuration: with a shell
 /// only if needed.
 pub fn shell_command(command: &BStr, arguments: &[&BStr]) -> Command {
     let program = OsStr::from_bytes(command);
-    let mut process = if command.find_byteset(SHELL_CHARACTERS).is_none() {
+    let mut process = if !needs_shell(command) {
         Command::new(program)
     } else {
         let mut shell = Command::new("/bin/sh");
