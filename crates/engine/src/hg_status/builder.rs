@@ -73,13 +73,14 @@ impl StatusBuilder<'_> {
     /// Returns the directories that are other repositories. Nothing in them is looked at, recorded or not.
     pub(super) fn nested_repositories(&self, ignored: Vec<BString>) -> PathSet<BString> {
         let mut all: BTreeSet<BString> = self.system.nested_repositories().into_iter().collect();
+        let top = &self.system.inputs.top;
+        let is_repository = |path: &[u8]| {
+            let folder = top.join(OsStr::from_bytes(path)).join(".hg");
+            stat_path(&folder).is_ok_and(|stat| stat.is_dir())
+        };
         // The scan did not list ignored directories.
         if let Some(known) = &self.system.inputs.ignored_directories {
-            let is_repository = |path: &&BString| {
-                let folder = self.system.inputs.top.join(OsStr::from_bytes(path));
-                stat_path(&folder.join(".hg")).is_ok_and(|stat| stat.is_dir())
-            };
-            all.extend(known.iter().filter(is_repository).cloned());
+            all.extend(known.iter().filter(|path| is_repository(path)).cloned());
             return PathSet::new(all.into_iter().collect());
         }
         for directory in ignored {
@@ -90,16 +91,11 @@ impl StatusBuilder<'_> {
                     continue;
                 }
                 previous = parent.to_owned();
-                let top = &self.system.inputs.top;
                 let above = parent
                     .find_iter("/")
                     .filter_map(|slash| parent.get(..slash));
-                for above in above.chain([parent.as_bytes()]) {
-                    let folder = top.join(OsStr::from_bytes(above)).join(".hg");
-                    if stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
-                        all.insert(above.into());
-                    }
-                }
+                let above = above.chain([parent.as_bytes()]);
+                all.extend(above.filter(|path| is_repository(path)).map(BString::from));
             }
         }
         PathSet::new(all.into_iter().collect())

@@ -149,14 +149,10 @@ impl Submodules<'_> {
 
     /// Checks that the submodule at `path` is not behind a symbolic link. git's status looks for it whatever is in its place.
     pub(super) fn check_place(&self, path: &BStr) -> Result<(), SessionError> {
-        let found = submodule(self.repository, path);
-        let path = || path.to_owned();
-        found
-            .map(|_| ())
-            .map_err(|source| SessionError::NoSubmodule {
-                path: path(),
-                source,
-            })
+        match submodule(self.repository, path) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(unusable(path, error)),
+        }
     }
 
     /// Returns the state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as
@@ -182,10 +178,7 @@ impl Submodules<'_> {
                 | repository::Error::Format(_)
                 | repository::Error::Explained { .. },
             ) if ignored.dirty => None,
-            found => found.map_err(|source| SessionError::NoSubmodule {
-                path: path.to_owned(),
-                source,
-            })?,
+            found => found.map_err(|error| unusable(path, error))?,
         };
         let Some(repository) = repository else {
             return Ok(None);
@@ -226,6 +219,14 @@ impl Submodules<'_> {
             without_untracked: true,
         };
         Ok(rules.ignored(path)?.all)
+    }
+}
+
+/// The error about the submodule at `path`, which git does not use.
+fn unusable(path: &BStr, source: repository::Error) -> SessionError {
+    SessionError::NoSubmodule {
+        path: path.to_owned(),
+        source,
     }
 }
 
