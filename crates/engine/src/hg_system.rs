@@ -465,9 +465,11 @@ impl System for HgSystem<'_> {
         match verdict(&entry, is_copy, Some(stat), self.inputs.now) {
             Verdict::Modified => Err(Difference::Certain(Observed::Present(FileMode::FILE))),
             Verdict::Unsure => Err(Difference::InContents(BY_CONTENTS)),
+            // Where files are converted, more than the contents decides about them; and Mercurial, which knows no
+            // nanoseconds when it asks the file system, compares each file whose second is ambiguous.
             Verdict::Clean
                 if let Some(line_endings) = &self.inputs.line_endings
-                    && line_endings.doubts(path().as_ref()) =>
+                    && (entry.is_second_ambiguous() || line_endings.doubts(path().as_ref())) =>
             {
                 Err(Difference::InContents(BY_CONTENTS))
             }

@@ -133,9 +133,7 @@ fn by_mtime(entry: &Entry, seen: &Stat, now: Timestamp) -> Reason {
         return Reason::Young;
     }
     match (entry.mtime_ns, seen.mtime_ns) {
-        (0, _) | (_, 0) if entry.flags.has(Flags::MTIME_SECOND_AMBIGUOUS) => {
-            Reason::OnlySecondsKnown
-        }
+        (0, _) | (_, 0) if entry.is_second_ambiguous() => Reason::OnlySecondsKnown,
         (0, _) | (_, 0) => Reason::Same,
         (recorded, observed) if recorded == observed => Reason::Same,
         _ => Reason::Mtime,

@@ -332,6 +332,36 @@ fn line_endings_are_converted_before_files_are_compared() {
 }
 
 #[test]
+fn line_endings_are_converted_where_the_second_of_the_mtime_alone_proves_nothing() {
+    const SECOND_AMBIGUOUS: u16 = 1 << 12;
+    for hg in hg_programs() {
+        let config = "[extensions]\neol =\n[format]\nuse-dirstate-v2=yes\n";
+        let working = WorkingCopy::with_config(&hg, config);
+        working.write("both", "1\n2\r\n");
+        working.commit("0");
+        let path = working.path("both");
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        let old = std::time::UNIX_EPOCH + std::time::Duration::new(1_000_000_000, 5);
+        file.set_modified(old).unwrap();
+        working.write(".hgeol", "[patterns]\n** = LF\n");
+        working.hg(&["status"]);
+        // The file has the same style, but is converted from now on.
+        let converting = "[patterns]\n** = LF\n[eol]\nonly-consistent = no\n";
+        working.write(".hgeol", converting);
+        for (flags, expected) in [(0, "C both\n"), (SECOND_AMBIGUOUS, "M both\n")] {
+            working.rewrite_dirstate(None, |path, _, mut node| {
+                if path == "both" {
+                    node.put_flags((node.flags() & !SECOND_AMBIGUOUS) | 1 << 11 | flags);
+                    node.put_mtime(1_000_000_000, 5);
+                }
+            });
+            assert_eq!(working.vigil(&["status", "-mc"]).0, expected);
+            working.assert_same_as_hg(&["status", "-A"]);
+        }
+    }
+}
+
+#[test]
 fn the_extension_for_git_matters_only_where_a_repository_has_one_of_git() {
     for hg in hg_programs() {
         // Mercurial need not have it: what is said of it is not what is tested.

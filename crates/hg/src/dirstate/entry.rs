@@ -84,6 +84,12 @@ impl Entry {
         self.is_tracked() && self.flags.0 & (Flags::P1_TRACKED | Flags::P2_INFO).0 == 0
     }
 
+    /// Returns whether the file may have changed within the second of its recorded mtime: then the second alone proves
+    /// nothing.
+    pub fn is_second_ambiguous(&self) -> bool {
+        self.flags.has(Flags::MTIME_SECOND_AMBIGUOUS)
+    }
+
     /// Returns whether the file is tracked, and a merge took something of it from the second parent.
     pub fn has_p2_info(&self) -> bool {
         self.is_tracked() && self.flags.has(Flags::P2_INFO)
