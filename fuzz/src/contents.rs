@@ -1,7 +1,7 @@
 //! Contents of files, and paths as they are printed.
 
 use bstr::{BStr, ByteSlice};
-use vigil_git::fuzzing;
+use vigil_convert::fuzzing;
 use vigil_model::quote::{QuoteRule, append_quoted};
 
 use crate::input::Input;
@@ -53,7 +53,7 @@ pub(crate) fn path_quoting(data: &[u8]) {
         path.as_bytes()
     );
 
-    let quoted = fuzzing::shell_quoted(path);
+    let quoted = vigil_git::fuzzing::shell_quoted(path);
     let inside = quoted
         .strip_prefix(b"'")
         .and_then(|rest| rest.strip_suffix(b"'"));
@@ -102,7 +102,7 @@ pub(crate) fn todo(data: &[u8]) {
     let mut input = Input(data);
     let comment = input.field();
     let text = input.0;
-    let commands: Vec<&[u8]> = fuzzing::todo_commands(text, comment).collect();
+    let commands: Vec<&[u8]> = vigil_git::fuzzing::todo_commands(text, comment).collect();
     assert!(commands.len() <= text.len());
     for command in &commands {
         assert!(!command.is_empty() && !command.contains(&b'\n'));

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_model::wildmatch::{self, Flags};
 use vigil_rules::attributes::{AttributeFiles, Attributes, Blobs, IndexBlobs, Value};
 use vigil_rules::ignore::{GlobalSources, IgnoreRules};
 use vigil_rules::pathspec::{self, Relation};
 use vigil_rules::sparse::SparseCheckout;
-use vigil_rules::wildmatch::{self, Flags};
 
 use crate::input::{Input, path_inside};
 

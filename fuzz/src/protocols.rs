@@ -1,11 +1,11 @@
 //! Data that comes through pipes.
 
 use bstr::ByteSlice;
+use vigil_convert::fuzzing;
 use vigil_daemon::fuzzing::{
     RECORD_LEN_MAX, frames, message, messages_of_git, packets_of_git, records, request, token,
 };
 use vigil_daemon::protocol::frame;
-use vigil_git::fuzzing;
 
 use crate::input::Input;
 

@@ -1,7 +1,7 @@
 //! What commands share: they run inside a repository, and Vigil's own commands ask the engine about its working tree.
 
 use vigil_engine::session::{Session, SessionError};
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{CommandScope, Settings};
 use vigil_git::repository::{Repository, discover};

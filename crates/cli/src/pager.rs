@@ -14,8 +14,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
+use vigil_git::child::{needs_shell, shell_command};
 use vigil_git::config::{self, Config, Entry};
-use vigil_git::convert::{needs_shell, shell_command};
 use vigil_git::environment::Environment;
 use vigil_git::repository::Repository;
 use vigil_linux::{errno, process, signals};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_session::{HgWorkingCopy, is_innermost, root_around};
 use vigil_engine::session::{FullReport, Session, SessionError, UnchangedProof, WatchPositions};
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location, Search};
 use vigil_linux::Errno;

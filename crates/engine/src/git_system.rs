@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_git::convert::Converter;
+use vigil_convert::converter::Converter;
 use vigil_git::objects::{LimitedBlob, Objects};
 use vigil_git::promisor;
 use vigil_git::repository::Repository;

@@ -76,9 +76,10 @@ pub use self::watch_basis::{Basis, LastChange, WatchPositions, WatchReport};
 use self::watched::WatchedFindings;
 use crate::state::{DirectoryReport, State, StateReport};
 use crate::status::{Status, StatusRequest};
-use vigil_git::attribute_files::{SourceTree, attribute_files};
+use vigil_convert::attribute_files::{SourceTree, attribute_files};
+use vigil_convert::converter::{self, Converter};
+use vigil_git::child::FilterStderr;
 use vigil_git::config::{self, Entry};
-use vigil_git::convert::{self, Converter, FilterStderr};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Head;
 use vigil_git::refs::Refs;
@@ -179,7 +180,7 @@ impl Session {
             messages.clone(),
         ));
         let converter = Converter::new(
-            convert::Settings::of(&repository, stderr)?,
+            converter::Settings::of(&repository, stderr)?,
             attributes.clone(),
         );
         let excludes = Excludes::new(&repository, &settings);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::session::Session;
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{Repository, discover};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use vigil_engine::session::Session;
 use vigil_engine::session::checkup::{Checkup, Crowd};
 use vigil_engine::status::StatusRequest;
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_linux::dir::bounded::Budget;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bstr::BString;
 use vigil_engine::session::{ChangeReport, Session};
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_testkit::sandbox::{Sandbox, skip_test};

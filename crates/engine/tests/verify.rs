@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use vigil_engine::session::verify::{Problem, Verdict, Verification, verify};
 use vigil_engine::session::{Session, SessionError};
 use vigil_engine::status::StatusRequest;
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_git::state_place::places;

@@ -19,7 +19,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use vigil_engine::prompt::PromptRequest;
 use vigil_engine::session::{Session, UnchangedProof};
 use vigil_engine::status::StatusRequest;
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_model::request::{IgnoredMode, UntrackedMode};

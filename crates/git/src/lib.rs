@@ -1,13 +1,12 @@
-//! One git repository: set-up, configuration, references, the index file, objects as the repository reads them, conversion of
-//! contents, HEAD against index, renames, and where Vigil's state for it is.
+//! One git repository: set-up, configuration, references, the index file, objects as the repository reads them, HEAD against
+//! index, renames, the programs that git would start, and where Vigil's state for it is.
 //!
-//! May import `objects`, `rules`, `store`, `stamp`, `model` and `linux`. It neither walks history nor looks at the files of
-//! the working tree, and never writes in a repository.
+//! May import `objects`, `store`, `stamp`, `model` and `linux`. It neither walks history nor looks at the files of the working
+//! tree, and never writes in a repository.
 
 pub mod advice;
-pub mod attribute_files;
+pub mod child;
 pub mod config;
-pub mod convert;
 pub mod environment;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -28,4 +27,3 @@ pub mod staged;
 pub mod state_place;
 #[cfg(test)]
 pub(crate) mod testing;
-pub mod textconv;

@@ -12,8 +12,8 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 
+use crate::child::{ChildEnvironment, FilterStderr};
 use crate::config::{self, Config};
-use crate::convert::{ChildEnvironment, FilterStderr};
 use crate::repository::Repository;
 use vigil_objects::{FetchMissing, Reason};
 

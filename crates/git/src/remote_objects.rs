@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use bstr::ByteSlice;
 use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 
-use crate::convert::{ChildEnvironment, FilterStderr};
+use crate::child::{ChildEnvironment, FilterStderr};
 use crate::repository::Repository;
 
 /// Set for the git that is run: if that is Vigil under another name, it must not run git again.

@@ -30,5 +30,6 @@ pub mod timestamp;
 pub mod tracked;
 pub mod verdict;
 pub mod white_space;
+pub mod wildmatch;
 
 pub use gix_hash::{Kind as HashKind, ObjectId, oid};

@@ -9,4 +9,3 @@ pub mod ignore;
 pub mod messages;
 pub mod pathspec;
 pub mod sparse;
-pub mod wildmatch;

@@ -19,7 +19,7 @@ mod parse;
 use bstr::{BStr, BString, ByteSlice};
 pub use parse::{Error, Settings, parse, path_in};
 
-use super::wildmatch::{self, Flags};
+use vigil_model::wildmatch::{self, Flags};
 
 /// The state of an attribute for a path (gitattributes(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]

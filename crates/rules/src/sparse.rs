@@ -17,7 +17,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::ignore::{GlobalSources, IgnoreRules, Line, lines};
-use super::wildmatch::is_special;
+use vigil_model::wildmatch::is_special;
 
 /// The rules in `$GIT_DIR/info/sparse-checkout`. Without that file every path is in the checkout.
 #[derive(Debug)]

@@ -17,9 +17,9 @@ mod threads;
 use std::borrow::Cow;
 
 use bstr::{BString, ByteSlice};
+use vigil_convert::textconv::Drivers;
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{CommandScope, Settings};
-use vigil_git::textconv::Drivers;
 use vigil_linux::process::cores;
 use vigil_objects::Reader;
 

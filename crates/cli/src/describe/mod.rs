@@ -7,7 +7,7 @@ use std::mem::ManuallyDrop;
 use bstr::{BString, ByteSlice};
 use vigil_engine::dirty::{Look, LookError, look_at_worktree, settings_of};
 use vigil_engine::session::{Session, SessionError};
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;

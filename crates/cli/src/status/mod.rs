@@ -13,7 +13,7 @@ mod oracle_tests;
 
 use bstr::BString;
 use vigil_engine::session::{Session, SessionError};
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::operation::comment_prefix;
 use vigil_git::repository::Repository;

@@ -2,11 +2,11 @@
 
 use bstr::BString;
 use serde::Serialize;
+use vigil_convert::converter::{self, Step, Treatment};
 use vigil_daemon::protocol::KnownBy;
 use vigil_engine::session::why::{
     Beyond, Contents, Facts, Found, IgnoreRule, Pair, Reason, Tracked, Why,
 };
-use vigil_git::convert::{self, Step, Treatment};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{ChangeSign, Verdict};
 use vigil_rules::attributes::Value;
@@ -345,8 +345,8 @@ impl<'a> StepDocument<'a> {
             Treatment::Ident => ("ident", None),
         };
         let (attribute, value, place) = match &step.reason {
-            convert::Reason::AutoCrlf => (None, None, None),
-            convert::Reason::Attribute { name, value, place } => {
+            converter::Reason::AutoCrlf => (None, None, None),
+            converter::Reason::Attribute { name, value, place } => {
                 let value = match value {
                     Value::Text(text) => Some(text),
                     _ => None,

@@ -1,13 +1,13 @@
 //! The explanation in sentences.
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_convert::converter;
 use vigil_daemon::protocol::KnownBy;
 use vigil_engine::session::Session;
 use vigil_engine::session::why::{
     Beyond, Contents, Directory, Facts, Found, IgnoreRule, Reason, Tracked, Untracked, Why,
 };
 use vigil_engine::status::{SubmoduleState, TrackedChange, UnmergedChange};
-use vigil_git::convert;
 use vigil_model::ObjectId;
 use vigil_model::change::ChangeKind;
 use vigil_model::facts::{ObservedStat, RecordedStat};
@@ -388,8 +388,8 @@ fn octal(mode: FileMode) -> String {
     mode.to_string()
 }
 
-fn treatment(treatment: &convert::Treatment) -> Vec<u8> {
-    use convert::Treatment;
+fn treatment(treatment: &converter::Treatment) -> Vec<u8> {
+    use converter::Treatment;
     match treatment {
         Treatment::Filter(name) => bytes!["filtered with '", name, "'"],
         Treatment::Encoding(name) => bytes!["converted from ", name],
@@ -399,10 +399,10 @@ fn treatment(treatment: &convert::Treatment) -> Vec<u8> {
     }
 }
 
-fn reason(reason: &convert::Reason) -> Vec<u8> {
+fn reason(reason: &converter::Reason) -> Vec<u8> {
     match reason {
-        convert::Reason::AutoCrlf => bytes!["core.autocrlf"],
-        convert::Reason::Attribute { name, value, place } => {
+        converter::Reason::AutoCrlf => bytes!["core.autocrlf"],
+        converter::Reason::Attribute { name, value, place } => {
             let mut out = match value {
                 Value::Unspecified => bytes!["!", name],
                 Value::Set => bytes![name],

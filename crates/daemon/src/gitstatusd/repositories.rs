@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use vigil_engine::prompt::{Prompt, PromptRequest};
 use vigil_engine::session::{Session, SessionError};
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location, Search};
 use vigil_linux::stat::stat_path;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::repository_at;
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_testkit::sandbox::Sandbox;

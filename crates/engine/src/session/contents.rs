@@ -10,12 +10,13 @@ use vigil_model::tracked::Tracked;
 
 use super::SessionError;
 use super::attribute_blobs::{self, SourceOfAttributes};
-use vigil_git::attribute_files::attribute_files;
-use vigil_git::convert::{self, Converter, FilterStderr};
+use vigil_convert::attribute_files::attribute_files;
+use vigil_convert::converter::{self, Converter};
+use vigil_convert::textconv::{self, Drivers};
+use vigil_git::child::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
-use vigil_git::textconv::{self, Drivers};
 use vigil_rules::attributes::Attributes;
 use vigil_rules::messages::Messages;
 
@@ -42,7 +43,7 @@ impl Contents {
             attribute_blobs::blobs(&nothing, objects, SourceOfAttributes::Index),
             messages.clone(),
         ));
-        let settings = convert::Settings::of(repository, FilterStderr::Inherit)?;
+        let settings = converter::Settings::of(repository, FilterStderr::Inherit)?;
         Ok(Self {
             converter: Converter::new(settings, attributes.clone()),
             drivers: Drivers::of(&repository.config)?,
@@ -60,7 +61,7 @@ impl Contents {
         path: &BStr,
         id: &oid,
         blob: &'a [u8],
-    ) -> Result<Cow<'a, [u8]>, convert::Error> {
+    ) -> Result<Cow<'a, [u8]>, converter::Error> {
         self.converter.to_working_tree(path, id, blob)
     }
 

@@ -2,10 +2,9 @@
 
 use super::excludes::UnusableExcludes;
 use bstr::BString;
+use vigil_convert::{attribute_files, converter};
 use vigil_git::operation::under_way;
-use vigil_git::{
-    attribute_files, config, convert, index_file, objects, refs, renames, repository, staged,
-};
+use vigil_git::{config, index_file, objects, refs, renames, repository, staged};
 use vigil_history::branch;
 use vigil_history::tags;
 use vigil_model::raw_text::raw;
@@ -56,7 +55,7 @@ pub enum SessionError {
     Attributes(#[from] attribute_files::Error),
     /// Contents of the working tree could not be converted to what would be recorded.
     #[error(transparent)]
-    Contents(#[from] convert::Error),
+    Contents(#[from] converter::Error),
     /// HEAD leads to nothing.
     #[error("bad object HEAD")]
     BadHead,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
-use vigil_git::attribute_files::SourceTree;
+use vigil_convert::attribute_files::SourceTree;
 use vigil_model::path::is_at_or_below;
 use vigil_model::tracked::Tracked;
 use vigil_scan::SilentPaths;

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use bstr::{BStr, ByteSlice};
 
-use vigil_git::convert::{self, Converter};
+use vigil_convert::converter::{self, Converter};
 use vigil_git::objects::{self, Objects};
 use vigil_git::renames::{Blob, BlobSource, FileSide};
 use vigil_git::staged::SourceError;
@@ -30,7 +30,7 @@ pub(super) fn contents_on_disk(
     on_disk: &std::path::Path,
     path: &BStr,
     converter: &Converter,
-) -> Result<Option<Vec<u8>>, convert::Error> {
+) -> Result<Option<Vec<u8>>, converter::Error> {
     let Ok(stat) = vigil_linux::stat::lstat_path(on_disk) else {
         return Ok(None);
     };

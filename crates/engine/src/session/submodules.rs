@@ -11,7 +11,7 @@ use super::error::SessionError;
 use super::gitmodules::{self, Submodule};
 use super::{EntryCheck, Session};
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::settings::Settings;

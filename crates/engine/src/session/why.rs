@@ -20,7 +20,7 @@ use super::ignoring::DirectoryRules;
 pub use super::ignoring::IgnoreRule;
 use super::{Session, SessionError};
 use crate::status::{Change, Status, StatusRequest, TrackedChange, UnmergedChange};
-use vigil_git::convert::Step;
+use vigil_convert::converter::Step;
 use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_rules::ignore::IgnoreRules;

@@ -17,7 +17,7 @@ use super::value::{environment_boolean, interpolate, xdg_config};
 use super::{Config, Scope, fsync, parameters, parse};
 use crate::environment::Environment;
 use crate::repository::paths::absolute_path;
-use vigil_rules::wildmatch::{Flags, wildmatch};
+use vigil_model::wildmatch::{Flags, wildmatch};
 use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
 
 /// How deep includes may nest, in git.

@@ -17,7 +17,7 @@ use vigil_git::objects::Parsed;
 use vigil_git::objects::{self, MANY, Objects, Tag};
 use vigil_git::refs;
 use vigil_model::raw_text::{raw, text_bytes};
-use vigil_rules::wildmatch::{Flags, wildmatch};
+use vigil_model::wildmatch::{Flags, wildmatch};
 
 /// The cost of a step to a parent other than the first, where a step to a first parent costs 1.
 const SIDE_STEP: i32 = 65535;

@@ -15,7 +15,7 @@ use super::targets::Targets;
 use crate::commits::{ById, Commits, first_bytes};
 use vigil_git::objects::{MANY, Tag};
 use vigil_git::refs::{Listing, Skim, SkimAction, Skimmed};
-use vigil_rules::wildmatch::{Flags, wildmatch};
+use vigil_model::wildmatch::{Flags, wildmatch};
 
 /// The references that a question asks for, and their names.
 ///

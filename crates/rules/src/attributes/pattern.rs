@@ -2,7 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::wildmatch::{Flags, is_special, literal_prefix_len, wildmatch};
+use vigil_model::wildmatch::{Flags, is_special, literal_prefix_len, wildmatch};
 
 /// The pattern of one line.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
 
-use crate::wildmatch::{self, Flags};
+use vigil_model::wildmatch::{self, Flags};
 
 /// The longest suffix (`*.extension`) that is looked up by hash; longer ones are compared one by one.
 const SUFFIX_LEN_MAX: usize = 16;

@@ -9,7 +9,7 @@ use vigil_model::raw_text::{raw, raw_path};
 
 use super::location::{self, Failure};
 use super::{AttributeCondition, AttributeState, Item, Magic, Pathspec};
-use crate::wildmatch;
+use vigil_model::wildmatch;
 
 /// Why a pathspec is invalid. The text is git's own, without "fatal: "; git exits with 128.
 #[derive(Debug, thiserror::Error)]

@@ -32,7 +32,7 @@ fn metadata() -> Value {
 }
 
 /// Our crates from the bottom up, each with the crates that it may use; it may also use what those use. Tests may use more.
-const CRATE_DEPENDENCIES: [(&str, &[&str]); 17] = [
+const CRATE_DEPENDENCIES: [(&str, &[&str]); 18] = [
     ("vigil-linux", &[]),
     ("vigil-model", &[]),
     ("vigil-stamp", &["vigil-model", "vigil-linux"]),
@@ -41,15 +41,19 @@ const CRATE_DEPENDENCIES: [(&str, &[&str]); 17] = [
     ("vigil-objects", &["vigil-stamp"]),
     ("vigil-scan", &["vigil-stamp"]),
     ("vigil-watch", &["vigil-stamp"]),
-    (
-        "vigil-git",
-        &["vigil-objects", "vigil-rules", "vigil-store"],
-    ),
+    ("vigil-git", &["vigil-objects", "vigil-store"]),
+    ("vigil-convert", &["vigil-git", "vigil-rules"]),
     ("vigil-history", &["vigil-git"]),
     ("vigil-hg", &["vigil-rules", "vigil-store"]),
     (
         "vigil-engine",
-        &["vigil-history", "vigil-hg", "vigil-scan", "vigil-watch"],
+        &[
+            "vigil-convert",
+            "vigil-history",
+            "vigil-hg",
+            "vigil-scan",
+            "vigil-watch",
+        ],
     ),
     ("vigil-daemon", &["vigil-engine", "vigil-watch"]),
     ("vigil", &["vigil-daemon"]),

@@ -42,8 +42,9 @@ fn unsafe_code_stays_in_the_linux_crate_and_nothing_is_left_for_later() {
 }
 
 /// The crates that do not print, read the environment, exit or name a socket.
-const CRATES_WITHOUT_ENVIRONMENT: [&str; 10] = [
-    "model", "stamp", "store", "rules", "objects", "git", "history", "hg", "scan", "engine",
+const CRATES_WITHOUT_ENVIRONMENT: [&str; 11] = [
+    "model", "stamp", "store", "rules", "objects", "git", "convert", "history", "hg", "scan",
+    "engine",
 ];
 
 /// The macros that code in the crates of [`CRATES_WITHOUT_ENVIRONMENT`] may not use. The paths below are forbidden, too.

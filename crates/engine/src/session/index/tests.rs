@@ -7,7 +7,7 @@ use super::*;
 use crate::session::head_changes::HeadComparison;
 use crate::status::{Change, SparseState, StatusRequest};
 use crate::testing::session_at;
-use vigil_git::convert::FilterStderr;
+use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_model::request::UntrackedMode;

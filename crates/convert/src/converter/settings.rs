@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
 
-use super::shell::{ChildEnvironment, FilterStderr};
-use crate::config;
-use crate::repository::Repository;
+use vigil_git::child::{ChildEnvironment, FilterStderr};
+use vigil_git::config;
+use vigil_git::repository::Repository;
 
 /// `core.autocrlf`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

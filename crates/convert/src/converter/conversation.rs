@@ -9,8 +9,8 @@ use vigil_linux::errno;
 use vigil_model::raw_text::{raw, text_bytes};
 
 use super::error::Error;
+use super::filter::Input;
 use super::settings::Direction;
-use super::shell::Input;
 use vigil_rules::messages::Messages;
 
 /// The most bytes one packet carries.

@@ -1,8 +1,8 @@
 //! Tests against `git cat-file --textconv`.
 
 use super::*;
-use crate::convert::testing::Fixture;
-use crate::convert::testing::{Answer, Request, Run};
+use crate::converter::testing::Fixture;
+use crate::converter::testing::{Answer, Request, Run};
 
 /// Runs our conversion over `requests`.
 fn ours(

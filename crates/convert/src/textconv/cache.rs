@@ -6,8 +6,8 @@
 use bstr::{BStr, ByteSlice};
 use gix_hash::{ObjectId, oid};
 
-use crate::objects::Objects;
-use crate::refs::Refs;
+use vigil_git::objects::Objects;
+use vigil_git::refs::Refs;
 use vigil_objects::commit::subject;
 use vigil_objects::tree::{self, Key};
 

@@ -11,8 +11,8 @@ use gix_hash::{ObjectId, oid};
 
 use super::{Converter, FilterStderr, Settings};
 use crate::attribute_files::attribute_files;
-use crate::environment::Environment;
-use crate::repository::{Repository, discover};
+use vigil_git::environment::Environment;
+use vigil_git::repository::{Repository, discover};
 use vigil_rules::attributes::{Attributes, Blobs, IndexBlobs};
 use vigil_rules::messages::Messages;
 use vigil_testkit::sandbox::{Sandbox, run_with_input};

@@ -8,7 +8,7 @@ use gix_hash::oid;
 
 use super::conversation::Task;
 use super::error::Error;
-use super::shell::Input;
+use super::filter::Input;
 use super::{Converter, encoding, eol, ident};
 
 impl Converter {

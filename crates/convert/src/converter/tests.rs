@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use gix_hash::Kind;
 
 use super::*;
-use crate::convert::testing::Fixture;
+use crate::converter::testing::Fixture;
 use vigil_testkit::chance::Chance;
 
 impl Fixture {

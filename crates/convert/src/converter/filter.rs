@@ -1,161 +1,37 @@
 //! Starts and stops the programs of filters.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::thread::Builder;
 use std::time::Duration;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use vigil_git::child::ChildEnvironment;
 use vigil_linux::errno;
-
-use crate::environment::Environment;
-use crate::repository::Repository;
 use vigil_rules::messages::{Messages, bytes};
-
-/// What happens to the standard error of filters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FilterStderr {
-    /// It goes to this process's own, as in git.
-    Inherit,
-    /// It is discarded, for processes whose output nobody sees.
-    #[default]
-    Discard,
-    /// No filter runs at all, for a process that answers on behalf of a client: only the client has the right
-    /// environment and terminal.
-    Refuse,
-}
-
-/// The working directory and the environment in which filters run.
-#[derive(Clone, Debug, Default)]
-pub struct ChildEnvironment {
-    /// The working directory: the top of the working tree, or without one the caller's.
-    pub directory: PathBuf,
-    /// The whole environment.
-    pub variables: Vec<(BString, BString)>,
-    /// Where their standard error goes.
-    pub stderr: FilterStderr,
-}
-
-/// Characters that make git run a command by a shell; without them it runs the program directly.
-const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
 
 /// How long a program may take to end by itself, and then again after a SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-impl ChildEnvironment {
-    /// Returns what git gives to the filters of `repository`: the caller's environment, with `GIT_DIR` unless the
-    /// repository is simply `.git`, and `GIT_PREFIX`.
-    pub fn of(repository: &Repository, stderr: FilterStderr) -> Self {
-        let mut environment: Environment = repository.environment.clone();
-        let bytes = |path: &Path| BString::from(path.as_os_str().as_bytes());
-        let directory = match &repository.work_tree {
-            Some(top) => {
-                if environment.get("GIT_DIR").is_some() || repository.git_dir != top.join(".git") {
-                    environment.set("GIT_DIR", bytes(&repository.git_dir));
-                }
-                if environment.get("GIT_WORK_TREE").is_some() {
-                    environment.set("GIT_WORK_TREE", bytes(top));
-                }
-                top.clone()
-            }
-            None => {
-                if environment.get("GIT_DIR").is_none() {
-                    environment.set("GIT_DIR", repository.git_dir_name.clone());
-                    environment.set("GIT_IMPLICIT_WORK_TREE", "0");
-                }
-                environment.working_directory().to_owned()
-            }
-        };
-        environment.set("GIT_PREFIX", repository.prefix.clone());
-        if let Some(programs) = environment.get("GIT_EXEC_PATH") {
-            let mut path = BString::from(programs);
-            if let Some(rest) = environment.get("PATH") {
-                path.push_str(b":");
-                path.push_str(rest);
-            }
-            environment.set("PATH", path);
-        }
-        Self {
-            directory,
-            variables: environment
-                .variables()
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-            stderr,
+/// Starts `command` with a pipe for its output. If it cannot be started, `messages` says so.
+pub(crate) fn start(
+    child_environment: &ChildEnvironment,
+    command: &BStr,
+    arguments: &[&BStr],
+    stdin: Stdio,
+    messages: &Messages,
+) -> Option<Child> {
+    match child_environment.spawn(command, arguments, stdin) {
+        Ok(child) => Some(child),
+        Err(error) => {
+            messages.error(bytes!("cannot run ", command, ": ", errno::text_of(&error)));
+            None
         }
     }
-
-    /// Gives `process` this working directory and this environment, and no other variables.
-    pub(crate) fn apply_to<'c>(&self, process: &'c mut Command) -> &'c mut Command {
-        let variables = self.variables.iter().map(|(name, value)| {
-            (
-                OsStr::from_bytes(name.as_slice()),
-                OsStr::from_bytes(value.as_slice()),
-            )
-        });
-        process
-            .current_dir(&self.directory)
-            .env_clear()
-            .envs(variables)
-    }
-
-    /// Starts `command` with a pipe for its output. If it cannot be started, `messages` says so.
-    pub fn start(
-        &self,
-        command: &BStr,
-        arguments: &[&BStr],
-        stdin: Stdio,
-        messages: &Messages,
-    ) -> Option<Child> {
-        let mut process = shell_command(command, arguments);
-        self.apply_to(&mut process)
-            .stdin(stdin)
-            .stdout(Stdio::piped())
-            .stderr(match self.stderr {
-                FilterStderr::Inherit => Stdio::inherit(),
-                FilterStderr::Discard | FilterStderr::Refuse => Stdio::null(),
-            });
-        match process.spawn() {
-            Ok(child) => Some(child),
-            Err(error) => {
-                messages.error(bytes!("cannot run ", command, ": ", errno::text_of(&error)));
-                None
-            }
-        }
-    }
-}
-
-/// Whether git, or Mercurial for its pager, has a shell run `command`: it has characters that mean something there.
-pub fn needs_shell(command: &BStr) -> bool {
-    command.find_byteset(SHELL_CHARACTERS).is_some()
-}
-
-/// Builds the process for `command` with `arguments` as git does for commands from its configuration: with a shell
-/// only if needed.
-pub fn shell_command(command: &BStr, arguments: &[&BStr]) -> Command {
-    let program = OsStr::from_bytes(command);
-    let mut process = if !needs_shell(command) {
-        Command::new(program)
-    } else {
-        let mut shell = Command::new("/bin/sh");
-        shell.arg("-c");
-        match arguments {
-            [] => shell.arg(program),
-            _ => shell.arg(OsStr::from_bytes(&bytes!(command, " \"$@\""))),
-        };
-        // The shell calls itself by the command in its messages.
-        shell.arg(program);
-        shell
-    };
-    process.args(arguments.iter().map(|argument| OsStr::from_bytes(argument)));
-    process
 }
 
 /// The input of a filter.
@@ -195,8 +71,13 @@ pub(super) fn run_filter(
 ) -> Option<Vec<u8>> {
     let command = expand(template, path);
     let failed = || messages.error(bytes!("external filter '", template, "' failed"));
-    let Some(mut child) = child_environment.start(command.as_ref(), &[], Stdio::piped(), messages)
-    else {
+    let Some(mut child) = start(
+        child_environment,
+        command.as_ref(),
+        &[],
+        Stdio::piped(),
+        messages,
+    ) else {
         messages.error(bytes!(
             "cannot fork to run external filter '",
             template,
@@ -364,48 +245,6 @@ mod tests {
         assert_eq!(
             expand("a %f %% %x %".into(), "it's !".into()),
             "a 'it'\\''s '\\!'' % %x %"
-        );
-    }
-
-    /// Returns the variables whose names start with `GIT_`, as `GIT_DIR=...` and so on.
-    fn git_variables(repository: &Repository) -> Vec<String> {
-        ChildEnvironment::of(repository, FilterStderr::Discard)
-            .variables
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .filter(|line| line.starts_with("GIT_"))
-            .collect()
-    }
-
-    #[test]
-    fn filters_learn_where_the_repository_is_as_from_git() {
-        let repository = Repository {
-            git_dir: "/top/.git".into(),
-            git_dir_name: ".git".into(),
-            common_dir: "/top/.git".into(),
-            work_tree: Some("/top".into()),
-            work_tree_name: None,
-            has_contradictory_work_tree: false,
-            prefix: "sub/".into(),
-            index_path: "/top/.git/index".into(),
-            object_dir: "/top/.git/objects".into(),
-            hash: gix_hash::Kind::Sha1,
-            compat_hash: None,
-            ref_format: crate::repository::RefFormat::Files,
-            ref_dir: "/top/.git".into(),
-            common_ref_dir: "/top/.git".into(),
-            config: crate::config::Config::default(),
-            environment: Environment::default(),
-            superprojects: Vec::new(),
-        };
-        assert_eq!(git_variables(&repository), ["GIT_PREFIX=sub/"]);
-        let linked = Repository {
-            git_dir: "/main/.git/worktrees/w".into(),
-            ..repository
-        };
-        assert_eq!(
-            git_variables(&linked),
-            ["GIT_DIR=/main/.git/worktrees/w", "GIT_PREFIX=sub/"]
         );
     }
 }

@@ -9,9 +9,9 @@ use vigil_model::config_value;
 use vigil_model::raw_text::raw;
 use vigil_rules::attributes::AttributeFiles;
 
-use crate::config;
-use crate::environment::Environment;
-use crate::repository::Repository;
+use vigil_git::config;
+use vigil_git::environment::Environment;
+use vigil_git::repository::Repository;
 
 /// The system's attributes file, unless `GIT_ATTR_NOSYSTEM` is set.
 const SYSTEM_FILE: &str = "/etc/gitattributes";
@@ -165,7 +165,7 @@ mod tests {
             object_dir: "/main/.git/objects".into(),
             hash: gix_hash::Kind::Sha1,
             compat_hash: None,
-            ref_format: crate::repository::RefFormat::Files,
+            ref_format: vigil_git::repository::RefFormat::Files,
             ref_dir: "/main/.git/worktrees/w".into(),
             common_ref_dir: "/main/.git".into(),
             config: config::Config::default(),

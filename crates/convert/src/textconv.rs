@@ -15,11 +15,11 @@ use gix_hash::oid;
 use vigil_linux::errno;
 
 use self::temporary::TemporaryFile;
-use crate::config::{self, Config};
-use crate::convert::shell::report_signal;
-use crate::convert::{self, Converter};
-use crate::objects::Objects;
-use crate::refs::Refs;
+use crate::converter::filter::{self, report_signal};
+use crate::converter::{self, Converter};
+use vigil_git::config::{self, Config};
+use vigil_git::objects::Objects;
+use vigil_git::refs::Refs;
 use vigil_rules::attributes::{Attributes, Value};
 use vigil_rules::messages::bytes;
 
@@ -47,7 +47,7 @@ pub enum Error {
     Failed,
     /// The contents cannot be converted to their form in the working tree.
     #[error(transparent)]
-    Convert(#[from] convert::Error),
+    Convert(#[from] converter::Error),
 }
 
 /// The diff drivers of one repository.
@@ -192,9 +192,8 @@ impl Textconv {
     ) -> Result<Vec<u8>, Error> {
         let messages = converter.messages();
         let command = self.command.as_bstr();
-        let mut child = converter
-            .child_environment()
-            .start(command, &[name], Stdio::inherit(), messages)
+        let environment = converter.child_environment();
+        let mut child = filter::start(environment, command, &[name], Stdio::inherit(), messages)
             .ok_or(Error::Failed)?;
         let mut output = Vec::new();
         let read = child

@@ -7,7 +7,8 @@ use bstr::BStr;
 
 use super::conversation::{Conversation, Fault, Outcome, Task};
 use super::error::Error;
-use super::shell::{ChildEnvironment, Input, report_signal, stop, terminate};
+use super::filter::{Input, report_signal, start, stop, terminate};
+use vigil_git::child::ChildEnvironment;
 use vigil_rules::messages::{Messages, bytes};
 
 /// A running filter.
@@ -25,7 +26,7 @@ impl Process {
         command: &BStr,
         messages: &Messages,
     ) -> Result<Option<Self>, Error> {
-        let Some(mut child) = child_environment.start(command, &[], Stdio::piped(), messages)
+        let Some(mut child) = start(child_environment, command, &[], Stdio::piped(), messages)
         else {
             messages.error(bytes!("cannot fork to run subprocess '", command, "'"));
             return Ok(None);

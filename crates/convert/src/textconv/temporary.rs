@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
 
-use crate::convert::ChildEnvironment;
+use vigil_git::child::ChildEnvironment;
 use vigil_rules::messages::{Messages, bytes};
 
 /// How many names are tried for the directory.

@@ -1,7 +1,7 @@
 //! Tests explanations of a conversion.
 
 use super::*;
-use crate::convert::{Reason, Step, Treatment};
+use crate::converter::{Reason, Step, Treatment};
 use vigil_model::conversion::Conversion;
 use vigil_rules::attributes::Value;
 

@@ -16,7 +16,7 @@ pub struct Flags {
 }
 
 /// Whether `byte` has a special meaning in a glob.
-pub(crate) fn is_special(byte: u8) -> bool {
+pub fn is_special(byte: u8) -> bool {
     matches!(byte, b'*' | b'?' | b'[' | b'\\')
 }
 

@@ -129,7 +129,7 @@ mod tests {
 
     use super::super::program;
     use super::*;
-    use crate::convert::shell::ChildEnvironment;
+    use vigil_git::child::ChildEnvironment;
 
     const NAMES: [&str; 8] = [
         "UTF-16", "utf-16le", "UTF-16BE", "UTF16", "UTF-32", "UTF-32LE", "utf32be", "Utf32",

@@ -5,7 +5,7 @@ use std::io;
 use bstr::BString;
 use vigil_linux::errno;
 
-use crate::config;
+use vigil_git::config;
 use vigil_model::raw_text::raw;
 
 /// Why the recorded form of a file could not be determined. The text is git's own, without "fatal: " or "error: ".

@@ -9,12 +9,12 @@ mod encoding;
 pub(crate) mod eol;
 mod error;
 mod explain;
+pub(crate) mod filter;
 mod fingerprint;
 pub(crate) mod ident;
 mod process;
 mod read;
 mod settings;
-pub mod shell;
 mod smudge;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -32,14 +32,14 @@ use parking_lot::Mutex;
 pub use error::Error;
 pub use explain::{Reason, Step, Treatment};
 pub use settings::{AutoCrlf, Driver, Settings};
-pub use shell::{ChildEnvironment, FilterStderr, needs_shell, shell_command};
 
 use self::conversation::{Outcome, Task};
 use self::eol::{Action, Ending, LostEndings, Statistics};
+use self::filter::Input;
 use self::process::Process;
 use self::read::FileBytes;
 use self::settings::{Direction, Program};
-use self::shell::Input;
+use vigil_git::child::{ChildEnvironment, FilterStderr};
 use vigil_model::raw_text::{message_bytes, text_bytes};
 use vigil_objects::hash::{BlobHasher, hash_blob};
 use vigil_rules::attributes::{Attributes, Blobs, Value};
@@ -407,7 +407,7 @@ impl Converter {
         };
         let mut slot = slot.lock();
         if let Program::Command(_) = program {
-            return Ok(shell::run_filter(
+            return Ok(filter::run_filter(
                 child_environment,
                 command,
                 path,

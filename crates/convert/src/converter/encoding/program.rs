@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use bstr::{BStr, ByteSlice};
 
-use crate::convert::shell::{ChildEnvironment, Input, exchange};
+use crate::converter::filter::{Input, exchange};
+use vigil_git::child::ChildEnvironment;
 
 /// Converts `input` from the encoding `from` to the encoding `to`. `None` if there is no such conversion, or the input is
 /// not valid in its encoding, is cut off, or has no equivalent.

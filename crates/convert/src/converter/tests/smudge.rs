@@ -1,8 +1,8 @@
 //! Tests what a checkout would write, against `git cat-file --filters`.
 
 use super::filters::SERVER;
-use crate::convert::testing::Fixture;
-use crate::convert::testing::{Answer, Named, Request, Run};
+use crate::converter::testing::Fixture;
+use crate::converter::testing::{Answer, Named, Request, Run};
 use vigil_rules::attributes::Blobs;
 use vigil_testkit::chance::Chance;
 

@@ -5,7 +5,7 @@ mod unicode;
 
 use bstr::{BStr, ByteSlice};
 
-use super::shell::ChildEnvironment;
+use vigil_git::child::ChildEnvironment;
 use vigil_rules::messages::{Messages, bytes};
 
 /// Whether two names mean the same encoding: `UTF8` is `utf-8`.
