@@ -7,7 +7,9 @@ use vigil_daemon::fsmonitor::{TokenForm, without_answer};
 use vigil_daemon::protocol::{MonitorQuestion, Request, Response};
 use vigil_daemon::{start, variables};
 use vigil_git::environment::Environment;
+use vigil_model::raw_text::raw;
 
+use super::socket::UNEXPECTED;
 use crate::reply::Reply;
 use crate::say::write;
 
@@ -15,7 +17,7 @@ use crate::say::write;
 pub(super) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     let answer = match arguments {
         [version, token] if version == "2" => {
-            ask(token, environment).unwrap_or_else(|| without_answer(TokenForm::Hook))
+            ask(token, environment).unwrap_or_else(|_| without_answer(TokenForm::Hook))
         }
         // Version 1 of the protocol asks by a time, from which nothing follows, since clocks may go back.
         _ => b"/\0".to_vec(),
@@ -24,22 +26,29 @@ pub(super) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     u8::from(write(rustix::stdio::stdout(), &answer).is_err())
 }
 
-/// Returns the hook's answer to `token`, one line per path.
+/// Returns the hook's answer to `token`, one line per path. If there is none, also says why.
 pub(super) fn query(token: &[u8], environment: &Environment) -> Reply {
-    let answer = ask(token, environment);
-    let code = if answer.is_some() { 0 } else { 1 };
-    let answer = answer.unwrap_or_else(|| without_answer(TokenForm::Hook));
-    Reply::printed(answer.replace(b"\0", b"\n"), code)
+    let lines = |answer: Vec<u8>| answer.replace(b"\0", b"\n");
+    match ask(token, environment) {
+        Ok(answer) => Reply::printed(lines(answer), 0),
+        Err(reason) => Reply {
+            stdout: lines(without_answer(TokenForm::Hook)),
+            ..Reply::error(&reason)
+        },
+    }
 }
 
 /// Asks the daemon. If none runs, one is started for the next question.
-fn ask(token: &[u8], environment: &Environment) -> Option<Vec<u8>> {
+///
+/// # Errors
+/// There is no answer; the text says why.
+fn ask(token: &[u8], environment: &Environment) -> Result<Vec<u8>, String> {
     if variables::is_off(environment) {
-        return None;
+        return Err("VIGIL_NO_DAEMON forbids to ask a daemon".into());
     }
     let client = Client::for_command(environment);
     if client.runtime_path().was_slow() {
-        return None;
+        return Err("the daemon was too slow just now, and is left alone for a while".into());
     }
     let question = Request::Monitor(MonitorQuestion {
         directory: environment.working_directory().to_owned(),
@@ -49,17 +58,15 @@ fn ask(token: &[u8], environment: &Environment) -> Option<Vec<u8>> {
     });
     match client.ask(&question) {
         Ok(answer) => match answer.response {
-            Response::Changed(told) => Some(told),
-            _ => None,
+            Response::Changed(told) => Ok(told),
+            Response::Yourself(reason) => Err(raw(&reason).to_string()),
+            _ => Err(UNEXPECTED.into()),
         },
-        Err(Unanswered::Absent) => {
-            let _ = start::spawn(environment);
-            None
+        Err(error) => {
+            if matches!(error, Unanswered::Absent) || error.is_of_older() {
+                let _ = start::spawn(environment);
+            }
+            Err(error.to_string())
         }
-        Err(older) if older.is_of_older() => {
-            let _ = start::spawn(environment);
-            None
-        }
-        Err(_) => None,
     }
 }

@@ -6,17 +6,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{Access, access};
 use vigil_git::environment::Environment;
-use vigil_git::repository;
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::{raw, raw_path};
 use vigil_stamp::paths::path_of;
 
 use super::config::{self, Scope};
 use super::gits::{self, Git};
-use super::state::{self, Changed};
-use super::{HOOK, socket};
+use super::state::{self, Changed, remove_if_there};
+use super::{HOOK, is_our_hook, socket};
 use crate::reply::{Reply, bytes, escaped_line};
 
 /// How git asks.
@@ -56,9 +56,7 @@ impl ConfigTarget {
                 folder: data.join("vigil"),
             });
         }
-        let start = environment.working_directory();
-        let found = repository::discover(environment, start);
-        let repository = found.map_err(|error| Reply::fatal_after(error.messages(), &error))?;
+        let repository = super::repository(environment)?;
         // All working trees share this configuration.
         let folder = repository.common_dir.join("vigil");
         if folder.is_symlink() {
@@ -78,9 +76,9 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
     let gits = gits::all(environment);
     let mechanism = mechanism(options.mechanism, &gits)?;
     let kept = |error: io::Error| cannot_keep(&target.folder, &error);
-    if state::read(&target.folder).map_err(kept)?.is_some() {
+    if let Some(changed) = installed(&target)? {
         // Restore the original values first, so that they are the ones that are kept.
-        restore(&target)?;
+        restore(&target, &changed)?;
     }
     let mut builder = DirBuilder::new();
     builder
@@ -137,7 +135,10 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
 /// Restores the former values.
 pub(super) fn uninstall(environment: &Environment, is_global: bool) -> Result<Reply, Reply> {
     let target = ConfigTarget::of(environment, is_global)?;
-    let said = restore(&target)?;
+    let Some(changed) = installed(&target)? else {
+        return Err(Reply::error("it is not installed here"));
+    };
+    let said = restore(&target, &changed)?;
     if target.scope == Scope::Local {
         // If no daemon is running, nothing is served.
         drop(socket::stop(environment));
@@ -171,11 +172,33 @@ fn mechanism(wanted: Option<Mechanism>, gits: &[Git]) -> Result<Mechanism, Reply
     }
 }
 
-fn restore(target: &ConfigTarget) -> Result<Vec<u8>, Reply> {
+/// What an installation has changed, if there is one.
+fn installed(target: &ConfigTarget) -> Result<Option<Vec<Changed>>, Reply> {
     let kept = |error: io::Error| cannot_keep(&target.folder, &error);
-    let Some(changed) = state::read(&target.folder).map_err(kept)? else {
-        return Err(Reply::error("it is not installed here"));
-    };
+    if let Some(changed) = state::read(&target.folder).map_err(kept)? {
+        return Ok(Some(changed));
+    }
+    // The folder may have been deleted. Then git cannot run the hook, and the former values are not known.
+    let key = "core.fsmonitor";
+    let mut values = config::values(target.scope, key).map_err(|said| of_git(&said))?;
+    let last = values.pop().filter(|value| is_left_behind(value.as_bstr()));
+    Ok(last.filter(|_| values.is_empty()).map(|now| {
+        vec![Changed {
+            key: key.into(),
+            now,
+            before: Vec::new(),
+        }]
+    }))
+}
+
+/// Returns whether `command` is our hook, and the hook is gone.
+pub(super) fn is_left_behind(command: &BStr) -> bool {
+    is_our_hook(command) && access(hook_path(command), Access::EXEC_OK).is_err()
+}
+
+/// Restores the values that were there before `changed`.
+fn restore(target: &ConfigTarget, changed: &[Changed]) -> Result<Vec<u8>, Reply> {
+    let kept = |error: io::Error| cannot_keep(&target.folder, &error);
     let mut said = Vec::new();
     for one in changed.iter().rev() {
         let key = one.key.to_str().unwrap_or_default();
@@ -192,10 +215,7 @@ fn restore(target: &ConfigTarget) -> Result<Vec<u8>, Reply> {
         }
     }
     state::remove(&target.folder).map_err(kept)?;
-    match fs::remove_file(target.folder.join(HOOK)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(kept(error)),
-        _ => {}
-    }
+    remove_if_there(&target.folder.join(HOOK)).map_err(kept)?;
     // The folder may not be empty.
     let _ = fs::remove_dir(&target.folder);
     Ok(said)
@@ -204,10 +224,7 @@ fn restore(target: &ConfigTarget) -> Result<Vec<u8>, Reply> {
 /// Makes `hook` a symbolic link to this program.
 fn link(hook: &Path) -> io::Result<()> {
     let program = fs::read_link("/proc/self/exe")?;
-    match fs::remove_file(hook) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    remove_if_there(hook)?;
     symlink(program, hook)
 }
 
@@ -219,6 +236,14 @@ fn as_command(hook: &Path) -> BString {
         return path.into();
     }
     bytes!["'", path.replace("'", "'\\''"), "'"].into()
+}
+
+/// The path that [`as_command`] made `command` from.
+fn hook_path(command: &BStr) -> PathBuf {
+    let quoted = command.strip_prefix(b"'");
+    let quoted = quoted.and_then(|rest| rest.strip_suffix(b"'"));
+    let path = quoted.map(|path| BString::from(path.replace("'\\''", "'")));
+    path_of(path.as_ref().map_or(command, |path| path.as_bstr())).to_owned()
 }
 
 fn cannot_keep(folder: &Path, error: &io::Error) -> Reply {

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::environment::Environment;
-use vigil_git::repository;
+use vigil_git::repository::{self, Repository};
 
 use crate::command::{Command, Subcommand};
 use crate::options::{
@@ -159,21 +159,28 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         }
         b"start" => {
             plain(arguments)?;
+            repository(environment)?;
             Ok(socket::start(environment))
         }
         b"stop" => {
             plain(arguments)?;
+            repository(environment)?;
             Ok(socket::stop(environment))
         }
         b"status" => {
             plain(arguments)?;
-            Ok(status(environment))
+            status(environment)
         }
-        b"query" => match parse(&PLAIN, arguments, |_, _| Ok(()))?.as_slice() {
-            [] => Ok(hook::query(b"", environment)),
-            [token] => Ok(hook::query(token, environment)),
-            _ => Err(with_usage(&INSTALL, b"too many arguments")),
-        },
+        b"query" => {
+            let others = parse(&PLAIN, arguments, |_, _| Ok(()))?;
+            let token = match others.as_slice() {
+                [] => BStr::new(""),
+                [token] => token.as_bstr(),
+                _ => return Err(with_usage(&INSTALL, b"too many arguments")),
+            };
+            repository(environment)?;
+            Ok(hook::query(token, environment))
+        }
         b"-h" | b"--help" => Ok(Reply::printed(usage(&INSTALL, OwnOptions::IfVigil), 0)),
         [b'-', ..] => Err(
             parse(&INSTALL, std::slice::from_ref(command), |_, _| Ok(()))
@@ -187,19 +194,32 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
 }
 
-/// Says whether git asks, and whether it gets an answer. The exit code is 0 if it would.
-fn status(environment: &Environment) -> Reply {
+/// The repository around the working directory.
+///
+/// # Errors
+/// As git complains where there is none.
+fn repository(environment: &Environment) -> Result<Repository, Reply> {
     let found = repository::discover(environment, environment.working_directory());
-    let Ok(config) = found.map(|repository| repository.config) else {
-        return socket::status(environment);
-    };
+    found.map_err(|error| Reply::fatal_after(error.messages(), &error))
+}
+
+/// Says whether git asks, and whether it gets an answer. The exit code is 0 if it would.
+fn status(environment: &Environment) -> Result<Reply, Reply> {
+    let config = repository(environment)?.config;
     let wanted = config.boolean("core.fsmonitor");
     if let Ok(Some(true)) = wanted {
-        return socket::status(environment);
+        return Ok(socket::status(environment));
     }
     let value = config.string("core.fsmonitor").unwrap_or_default();
     if is_our_hook(value.as_bstr()) {
-        return Reply::printed(escaped_line(&bytes!["git asks by the hook ", value]), 0);
+        let mut line = bytes!["git asks by the hook ", value];
+        let is_gone = install::is_left_behind(value.as_bstr());
+        if is_gone {
+            line.extend_from_slice(
+                b", which is gone: run 'vigil fsmonitor install' or 'uninstall'",
+            );
+        }
+        return Ok(Reply::printed(escaped_line(&line), u8::from(is_gone)));
     }
     let line = match wanted {
         Err(_) => escaped_line(&bytes!["git asks another hook: ", value]),
@@ -207,7 +227,7 @@ fn status(environment: &Environment) -> Reply {
     };
     let mut reply = socket::status(environment);
     reply.stdout.splice(..0, line);
-    reply
+    Ok(reply)
 }
 
 fn plain(arguments: &[BString]) -> Result<(), Reply> {

@@ -14,6 +14,9 @@ use crate::reply::{Reply, escaped_lines};
 /// How long the daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What is said of a response of the wrong kind.
+pub(super) const UNEXPECTED: &str = "the daemon gave an unexpected response";
+
 /// Has the daemon serve the socket. Starts a daemon if none runs.
 pub(super) fn start(environment: &Environment) -> Reply {
     match ask(environment, GitSocketAction::Open) {
@@ -58,7 +61,7 @@ fn reply(said: Result<Response, Unanswered>) -> Reply {
     match said {
         Ok(Response::Answer { stdout, code, .. }) => Reply::printed(escaped_lines(&stdout), code),
         Ok(Response::Yourself(reason)) => Reply::error(&raw(&reason).to_string()),
-        Ok(_) => Reply::error("the daemon gave an unexpected response"),
+        Ok(_) => Reply::error(UNEXPECTED),
         Err(error) => Reply::error(&error.to_string()),
     }
 }

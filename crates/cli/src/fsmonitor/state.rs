@@ -74,10 +74,7 @@ pub(super) fn read(folder: &Path) -> io::Result<Option<Vec<Changed>>> {
 /// The file cannot be written.
 pub(super) fn write(folder: &Path, changed: &[Changed]) -> io::Result<()> {
     let new = folder.join(format!("{FILE}.new"));
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    remove_if_there(&new)?;
     File::create_new(&new)?.write_all(&to_bytes(changed))?;
     fs::rename(new, folder.join(FILE))
 }
@@ -87,7 +84,15 @@ pub(super) fn write(folder: &Path, changed: &[Changed]) -> io::Result<()> {
 /// # Errors
 /// The file cannot be removed.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
-    fs::remove_file(folder.join(FILE))
+    remove_if_there(&folder.join(FILE))
+}
+
+/// Removes the file `path`, which may be absent.
+pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

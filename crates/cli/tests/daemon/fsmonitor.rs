@@ -132,6 +132,55 @@ fn the_status_of_the_monitor_says_whether_git_asks() {
     assert!(text.starts_with("serves "), "{text}");
 }
 
+#[test]
+fn without_a_repository_or_a_daemon_the_reason_is_given() {
+    let sandbox = Sandbox::with_repository();
+    let run = |folder: &str, command: &str| {
+        let output = sandbox.vigil(folder, &["fsmonitor", command]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), said, output.stdout)
+    };
+    for command in ["start", "stop", "status", "query"] {
+        let (code, said, answer) = run("", command);
+        assert_eq!((code, answer), (Some(128), Vec::new()), "{said}");
+        assert!(said.starts_with("fatal: not a git repository "), "{said}");
+    }
+    let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "query"]);
+    let output = command.env("VIGIL_NO_DAEMON", "1").output().unwrap();
+    assert_eq!(output.stdout, b"vigil:none.0.0:0\n/\n");
+    let reason = "error: VIGIL_NO_DAEMON forbids to ask a daemon\n";
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), reason);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_hook_whose_folder_was_deleted_is_told_of_and_uninstalled() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.git_in("work", &["config", "core.fsmonitor", "./before"]);
+    let run = |command: &str| {
+        let output = sandbox.vigil("work", &["fsmonitor", command]);
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    for is_installed_again in [false, true] {
+        install_monitor(&sandbox, false);
+        fs::remove_dir_all(sandbox.path("work/.git/vigil")).unwrap();
+        let (code, text) = run("status");
+        assert_eq!(code, Some(1));
+        assert!(text.contains(", which is gone: "), "{text}");
+        if is_installed_again {
+            install_monitor(&sandbox, false);
+            assert_eq!(run("status").0, Some(0));
+        }
+        let (code, text) = run("uninstall");
+        assert_eq!(code, Some(0));
+        assert!(text.contains("unset core.fsmonitor\n"), "{text}");
+    }
+    assert_eq!(run("uninstall").0, Some(1));
+}
+
 /// A repository with folders of tracked and untracked files at some depth.
 fn with_folders() -> Sandbox {
     let sandbox = Sandbox::with_repository();
