@@ -43,6 +43,12 @@ pub(super) fn unheard(daemon: &Description, top: &Path) -> Option<Check> {
     Some(Check::note(subject, fact, ""))
 }
 
+/// Whether `daemon` serves the socket where git asks about the working tree at `top`.
+pub(super) fn serves_git(daemon: &Description, top: &Path) -> bool {
+    let mut sockets = daemon.monitors.iter();
+    sockets.any(|served| served.path == *bytes_of(top))
+}
+
 /// What the repository's configuration says about the daemon.
 #[derive(Debug)]
 pub(super) enum Configured<'c> {

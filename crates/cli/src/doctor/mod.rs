@@ -126,6 +126,12 @@ fn in_order(
 ) -> Vec<Check> {
     let foreign: Vec<&Path> = foreign.iter().map(PathBuf::as_path).collect();
     let (of_daemon, description) = daemon::checks(environment, configured);
+    let mut here = here;
+    if let (Some(top), Some(daemon)) = (&here.top, &description)
+        && daemon::serves_git(daemon, top)
+    {
+        repository::correct_monitor(&mut here.checks);
+    }
     let top = here.top.as_deref();
     let unheard = top.and_then(|top| daemon::unheard(description.as_ref()?, top));
     let mut checks = machine::versions(environment, &foreign);

@@ -127,13 +127,26 @@ fn place(entry: &Entry<'_>) -> BString {
     }
 }
 
+/// The check of git's own monitor.
+const MONITOR: &str = "git's own monitor";
+
+fn served_by_daemon() -> Check {
+    Check::ok(MONITOR, "not running: Vigil's daemon serves its socket")
+}
+
+/// Corrects the check of the monitor among `checks`: who answers at the socket is Vigil's daemon.
+pub(super) fn correct_monitor(checks: &mut [Check]) {
+    let of_monitor = checks.iter_mut().filter(|check| check.subject == MONITOR);
+    of_monitor.for_each(|check| *check = served_by_daemon());
+}
+
 /// Checks what git itself is configured to use for watching the working tree.
 pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
-    let subject = "git's own monitor";
+    let subject = MONITOR;
     let is_ours = matches!(config.boolean("vigil.fsmonitor"), Ok(Some(true)));
     match monitor {
         Monitor::Runs if is_ours => {
-            return Check::ok(subject, "not running: git asks Vigil's daemon in its place");
+            return served_by_daemon();
         }
         Monitor::Runs => {
             return Check::note(

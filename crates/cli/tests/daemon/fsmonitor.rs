@@ -120,6 +120,15 @@ fn the_status_of_the_monitor_says_whether_git_asks() {
     let (code, text) = status();
     assert_eq!(code, Some(1));
     assert!(text.starts_with("git does not ask: "), "{text}");
+    let started = sandbox.vigil("work", &["fsmonitor", "start"]);
+    assert!(started.status.success(), "{started:?}");
+    // Whoever started it, that is not git's monitor.
+    let doctor = sandbox.vigil("work", &["doctor"]);
+    let text = String::from_utf8(doctor.stdout).unwrap();
+    assert!(
+        text.contains("not running: Vigil's daemon serves its socket"),
+        "{text}"
+    );
     install_monitor(&sandbox, false);
     let (code, text) = status();
     assert_eq!(code, Some(0));
