@@ -152,10 +152,10 @@ fn usage_of_status_needs_no_repository() {
     let (code, stdout, stderr) = vigil_outcome(&["status", "-h"]);
     assert_eq!((code, stderr.as_str()), (0, ""));
     assert!(stdout.starts_with("usage: vigil status [<options>]"));
-    assert!(stdout.contains("--[no-]format[=<format>]"));
+    assert!(stdout.contains("--[no-]format <format>"));
     let (code, stdout, _) = vigil_outcome(&["status", "--help-all"]);
     assert_eq!(code, 0);
-    assert!(stdout.contains("--[no-]format[=<format>]"));
+    assert!(stdout.contains("--[no-]format <format>"));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn usage_has_the_name_of_the_call() {
         let (code, stdout, stderr) = run_under_name(&sandbox, name, sandbox.root(), arguments);
         assert_eq!((code, stderr.as_str()), (0, ""), "{name} {arguments:?}");
         assert!(stdout.starts_with(&format!("usage: {usage}")), "{stdout}");
-        assert_eq!(stdout.contains("--[no-]format["), has_format, "{stdout}");
+        assert_eq!(stdout.contains("--[no-]format <"), has_format, "{stdout}");
     }
     let (code, stdout, stderr) =
         run_under_name(&sandbox, "git", sandbox.root(), &["status", "--bogus"]);

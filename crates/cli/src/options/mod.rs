@@ -79,7 +79,7 @@ impl<K: Copy> Entry<K> {
     /// `--format=json`.
     pub(crate) const fn json_format(key: K) -> Self {
         Self {
-            argument: Argument::Optional("format"),
+            argument: Argument::Required("format"),
             value: Value::Words(&["json"]),
             ..Self::flag(key, "format", "print in the format 'json'")
         }

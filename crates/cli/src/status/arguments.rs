@@ -142,6 +142,7 @@ pub(super) const TABLE: Table<Key> = Table {
         },
         Entry {
             is_own: true,
+            argument: Argument::Required("format"),
             ..worded(
                 &["json", "line"],
                 valued(
@@ -328,6 +329,7 @@ mod tests {
             "--format=json",
             "-z --format=json",
             "-s --no-short --format=json",
+            "--format json",
         ] {
             let own = arguments(line).unwrap().own;
             assert_eq!(own, Some(Format::Json), "{line}");

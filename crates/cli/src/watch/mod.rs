@@ -10,7 +10,7 @@ use vigil_git::environment::Environment;
 use crate::command::Command;
 use crate::hg;
 use crate::inside;
-use crate::options::{Entry, OwnOptions, Table, parse, refuse_others, usage};
+use crate::options::{Entry, OwnOptions, Table, Value, parse, refuse_others, usage};
 use crate::reply::Reply;
 use crate::say::say;
 
@@ -22,7 +22,11 @@ enum Key {
 const TABLE: Table<Key> = Table {
     synopsis: "vigil watch [--format=json]",
     headings: &[],
-    entries: &[Entry::json_format(Key::Format)],
+    entries: &[Entry {
+        value: Value::Words(&["json", "line"]),
+        help: "print in the format 'json' or 'line'",
+        ..Entry::json_format(Key::Format)
+    }],
 };
 
 /// The command as it is listed and described.
@@ -51,16 +55,14 @@ fn prepare(
     if arguments == ["--help"] {
         return Err(Reply::printed(usage(&TABLE, OwnOptions::IfVigil), 0));
     }
-    let mut is_json = false;
+    let mut format = None;
     let others = parse(&TABLE, arguments, |Key::Format, given| {
-        is_json = inside::is_json(given)?;
+        let formats = [("json", "--format=json"), ("line", "--format=line")];
+        format = inside::format_among(&formats, given)?;
         Ok(())
     })?;
     refuse_others(&TABLE, &others)?;
-    let format = match is_json {
-        true => "--format=json",
-        false => "--format=line",
-    };
+    let format = format.unwrap_or("--format=line");
     if hg::is_mercurial(environment) {
         return Ok((vec![format.into()], hg::wants_daemon(environment)));
     }

@@ -92,7 +92,7 @@ fn each_change_is_one_line_for_every_watcher_and_nothing_else_is() {
     let mut lines = [
         sandbox.watch("work", &[]),
         sandbox.watch("work/dir", &[]),
-        sandbox.watch("work", &[]),
+        sandbox.watch("work", &["--format", "line"]),
     ];
     let mut json = sandbox.watch("work", &["--format=json"]);
     let mut all_say = |part: &str| {
