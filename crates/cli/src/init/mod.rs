@@ -64,7 +64,11 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         Ok(())
     })?;
     let [shell] = shells.as_slice() else {
-        return Err(with_usage(&TABLE, b"need one shell"));
+        let error: &[u8] = match shells.is_empty() {
+            true => b"need a shell",
+            false => b"too many arguments",
+        };
+        return Err(with_usage(&TABLE, error));
     };
     let program = std::env::args_os().next().unwrap_or_default();
     let program = place(&program, environment)?;

@@ -101,7 +101,8 @@ fn wrong_command_lines_are_refused() {
             "error: option `color' expects",
         ),
         (&["prompt", "more"], 129, "error: too many arguments"),
-        (&["init"], 129, "error: need one shell"),
+        (&["init"], 129, "error: need a shell"),
+        (&["init", "zsh", "x"], 129, "error: too many arguments"),
         (&["init", "csh"], 129, "error: no script for 'csh'"),
         (
             &["gitstatusd", "--prompt-for=csh"],
