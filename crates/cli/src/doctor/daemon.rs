@@ -144,7 +144,8 @@ fn folder(place: &RuntimePath) -> Check {
         Err(error) => error,
     };
     let remedy = match &error {
-        FolderError::Open { path, .. } => {
+        // A folder with the sticky bit is shared on purpose, as /tmp is.
+        FolderError::Open { path, mode } if mode & 0o1000 == 0 => {
             let mut command = BString::from("chmod 700 ");
             append_shell_quoted(path.as_os_str().as_bytes(), &mut command);
             command

@@ -194,6 +194,14 @@ fn the_daemon_is_described_in_each_of_its_states() {
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(verdict(&ask(&wanted), "runtime folder").0, "problem");
+    let remedy = || {
+        let mut all = checks(&ask(&wanted)).into_iter();
+        all.find(|check| check.0 == "runtime folder").unwrap().3
+    };
+    assert!(remedy().unwrap().starts_with("chmod 700 "));
+    // A folder like /tmp has to stay open.
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
+    assert!(remedy().unwrap().starts_with("export VIGIL_RUNTIME_DIR="));
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(verdict(&ask(&wanted), "runtime folder").0, "ok");
 
