@@ -71,3 +71,28 @@ fn nothing_untracked_is_looked_for_behind_a_link() {
         }
     }
 }
+
+#[test]
+fn absolute_paths_that_lead_elsewhere_are_refused() {
+    let sandbox = Sandbox::with_history();
+    let outside = sandbox.root();
+    std::os::unix::fs::symlink("loop", outside.join("loop")).unwrap();
+    std::os::unix::fs::symlink("nowhere", outside.join("dangling")).unwrap();
+    std::fs::write(outside.join("file"), "").unwrap();
+    std::os::unix::fs::symlink(sandbox.top(), outside.join("link")).unwrap();
+    for name in [
+        "missing",
+        "missing/below",
+        "file",
+        "file/below",
+        "loop",
+        "dangling",
+        "link",
+        "link/a",
+    ] {
+        for end in ["", "/", "//", "/."] {
+            let spec = format!("{}/{name}{end}", outside.display());
+            sandbox.assert_same_as_git(&["status", "-s", &spec]);
+        }
+    }
+}

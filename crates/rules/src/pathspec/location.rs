@@ -1,18 +1,16 @@
 //! Makes a path as given relative to the top of the working tree.
 
-use std::ffi::OsStr;
-use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_stamp::paths::{bytes_of, real_path};
 
 /// Why a path as given is not in the working tree.
 pub(super) enum Failure {
     /// It leads out of the working tree.
     Outside,
-    /// A directory on the way cannot be examined.
-    Invalid(PathBuf, io::Error),
+    /// A directory on the way cannot be examined, with git's text.
+    Invalid(String),
 }
 
 /// Returns `path`, as given by a caller in the directory `prefix`, relative to the top of the working tree, and how
@@ -60,8 +58,8 @@ fn normalize(path: &[u8], mut prefix_len: usize) -> Option<(BString, usize)> {
 /// Returns the part of the normalized absolute `path` that is inside `work_tree`, which it may reach by symbolic
 /// links.
 fn part_inside(path: &[u8], work_tree: &Path) -> Result<BString, Failure> {
-    let top = work_tree.as_os_str().as_bytes();
-    match path.strip_prefix(top) {
+    let top = bytes_of(work_tree);
+    match path.strip_prefix(top.as_bytes()) {
         Some([]) => return Ok(BString::default()),
         Some([b'/', rest @ ..]) => return Ok(rest.into()),
         Some(rest) if top.ends_with(b"/") => return Ok(rest.into()),
@@ -70,25 +68,10 @@ fn part_inside(path: &[u8], work_tree: &Path) -> Result<BString, Failure> {
     let slashes = path.find_iter(b"/").filter(|&slash| slash > 0);
     for end in slashes.chain([path.len()]) {
         let (above, rest) = path.split_at_checked(end).ok_or(Failure::Outside)?;
-        if real_path(Path::new(OsStr::from_bytes(above)))? == work_tree {
+        let real = real_path(Path::new("/"), above).map_err(Failure::Invalid)?;
+        if real == work_tree {
             return Ok(rest.strip_prefix(b"/").unwrap_or(rest).into());
         }
     }
     Err(Failure::Outside)
-}
-
-/// `path` without symbolic links; its last component need not exist.
-fn real_path(path: &Path) -> Result<PathBuf, Failure> {
-    let error = match path.canonicalize() {
-        Ok(real) => return Ok(real),
-        Err(error) => error,
-    };
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(Failure::Invalid(path.to_owned(), error));
-    };
-    match (parent.canonicalize(), error.kind()) {
-        (Ok(real), io::ErrorKind::NotFound) => Ok(real.join(name)),
-        (Ok(real), _) => Err(Failure::Invalid(real.join(name), error)),
-        (Err(_), _) => real_path(parent).and_then(|real| Err(Failure::Invalid(real, error))),
-    }
 }

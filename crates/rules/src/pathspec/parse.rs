@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_linux::errno;
 use vigil_model::config_value;
 use vigil_model::raw_text::{raw, raw_path};
 
@@ -29,14 +28,9 @@ pub enum Error {
         /// The top of the working tree.
         work_tree: PathBuf,
     },
-    /// A directory on the way of an absolute path cannot be examined.
-    #[error("Invalid path '{}': {reason}", raw_path(.path))]
-    InvalidPath {
-        /// The path up to the directory in question, without symbolic links.
-        path: PathBuf,
-        /// The system's error text.
-        reason: String,
-    },
+    /// A directory on the way of an absolute path cannot be examined, with git's text.
+    #[error("{0}")]
+    InvalidPath(String),
     /// A letter of short magic that is reserved.
     #[error("Unimplemented pathspec magic '{}' in '{spec}'", raw(&[*letter]), spec = raw(spec))]
     UnimplementedMagic {
@@ -244,10 +238,7 @@ fn locate(
             path: path.to_owned(),
             work_tree: work_tree.map(Path::to_owned).unwrap_or_default(),
         },
-        Failure::Invalid(path, error) => Error::InvalidPath {
-            path,
-            reason: errno::text_of(&error),
-        },
+        Failure::Invalid(text) => Error::InvalidPath(text),
     })
 }
 
