@@ -254,6 +254,40 @@ fn single_objects_print_what_git_prints() {
 }
 
 #[test]
+fn attributes_may_come_from_a_tree() {
+    let sandbox = Sandbox::new("sha1");
+    sandbox.git(&["tag", "attributes"]);
+    std::fs::remove_file(sandbox.top().join(".gitattributes")).unwrap();
+    for name in [
+        "attributes",
+        "attributes^{tree}",
+        "attributes:file",
+        "missing",
+    ] {
+        for source in [
+            &[][..],
+            &[&*format!("--attr-source={name}")],
+            &["-c", &format!("attr.tree={name}")],
+        ] {
+            for transform in ["--filters", "--textconv"] {
+                for path in ["a.id", "a.crlf", "a.up", "file"] {
+                    let path = format!("--path={path}");
+                    for object in ["HEAD:file", "HEAD:", "HEAD:missing"] {
+                        let arguments = [source, &["cat-file", transform, &path, object]].concat();
+                        sandbox.assert_same_as_git_with_input(&arguments, b"");
+                    }
+                }
+                let arguments = [source, &["cat-file", "--batch", transform]].concat();
+                sandbox.assert_same_as_git_with_input(
+                    &arguments,
+                    b"HEAD: a.up\nHEAD:file a.up\nHEAD:file a.crlf\n",
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn wrong_command_lines_end_as_with_git() {
     let sandbox = Sandbox::new("sha1");
     let code = |program, arguments: &[&str]| {

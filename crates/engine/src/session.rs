@@ -76,7 +76,7 @@ pub use self::watch_basis::{Basis, LastChange, WatchPositions, WatchReport};
 use self::watched::WatchedFindings;
 use crate::state::{DirectoryReport, State, StateReport};
 use crate::status::{Status, StatusRequest};
-use vigil_convert::attribute_files::{SourceTree, attribute_files};
+use vigil_convert::attribute_files::attribute_files;
 use vigil_convert::converter::{self, Converter};
 use vigil_git::child::FilterStderr;
 use vigil_git::config::{self, Entry};
@@ -87,8 +87,8 @@ use vigil_git::renames;
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository};
 use vigil_git::state_place::{NoStateReason, places_or_reason};
+use vigil_history::branch;
 use vigil_history::tags::TagIndex;
-use vigil_history::{branch, revision};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_rules::attributes::Attributes;
 use vigil_rules::messages::Messages;
@@ -356,14 +356,12 @@ impl Session {
 
     /// Where attributes come from now, in addition to the working tree or instead of it.
     fn source_of_attributes(&self) -> SourceOfAttributes {
-        let Some(source) = SourceTree::of(&self.repository) else {
-            return SourceOfAttributes::Index;
-        };
-        match revision::resolve(source.name.as_bstr(), &self.refs, &self.objects) {
-            Ok(Some(id)) => SourceOfAttributes::Tree(self.objects.peel_to_tree(&id).unwrap_or(id)),
-            _ if source.required => SourceOfAttributes::Missing(self.missed_attributes.clone()),
-            _ => SourceOfAttributes::Index,
-        }
+        SourceOfAttributes::of(
+            &self.repository,
+            &self.refs,
+            &self.objects,
+            &self.missed_attributes,
+        )
     }
 
     /// The tree that attributes come from, if they do not come from the working tree and the index.
@@ -379,8 +377,7 @@ impl Session {
     /// path, so it succeeds if nothing asks.
     fn check_attributes(&self) -> Result<(), SessionError> {
         if self.missed_attributes.is_asked_for() {
-            let text = SourceTree::UNRESOLVED.to_owned();
-            return Err(repository::Error::Refused(text).into());
+            return Err(attribute_blobs::source_is_missing());
         }
         Ok(())
     }

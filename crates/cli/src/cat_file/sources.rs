@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::session::SessionError;
 use vigil_engine::session::contents::Contents;
 use vigil_git::config;
 use vigil_git::environment::Environment;
@@ -160,13 +161,20 @@ impl Sources {
 }
 
 impl Sources {
-    fn contents(&self) -> Result<&Contents, Failure> {
+    /// What converts blobs, for one that is a file if `is_file`: only then does git look up attributes.
+    fn contents(&self, is_file: bool) -> Result<&Contents, Failure> {
+        let gave_up =
+            |error: SessionError| Reply::gave_up(&error.messages(), error.label(), &error);
         if self.contents.get().is_none() {
-            let contents = Contents::of(&self.repository, &self.objects)
-                .map_err(|error| Reply::gave_up(&error.messages(), error.label(), &error))?;
+            let contents =
+                Contents::of(&self.repository, &self.refs, &self.objects).map_err(gave_up)?;
             let _ = self.contents.set(contents);
         }
-        self.contents.get().ok_or(Failure::Unwanted)
+        let contents = self.contents.get().ok_or(Failure::Unwanted)?;
+        if is_file {
+            contents.check_source().map_err(gave_up)?;
+        }
+        Ok(contents)
     }
 
     fn mailmap(&self) -> Result<&Mailmap, Failure> {
@@ -207,7 +215,7 @@ impl Rewriter for Sources {
     }
 
     fn has_textconv(&self, is_file: bool, path: &BStr) -> Result<bool, Failure> {
-        Ok(self.contents()?.has_textconv(path, is_file))
+        Ok(self.contents(is_file)?.has_textconv(path, is_file))
     }
 
     fn transformed(
@@ -218,7 +226,7 @@ impl Rewriter for Sources {
         object: &[u8],
         path: &BStr,
     ) -> Result<Option<Vec<u8>>, Failure> {
-        let contents = self.contents()?;
+        let contents = self.contents(is_file)?;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(message_bytes(&error));
         let transformed = match transform {
             Transform::Filters if !is_file => Ok(None),

@@ -44,7 +44,7 @@ pub(super) fn query(token: &[u8], environment: &Environment) -> Reply {
 /// There is no answer; the text says why.
 fn ask(token: &[u8], environment: &Environment) -> Result<Vec<u8>, String> {
     if variables::is_off(environment) {
-        return Err("VIGIL_NO_DAEMON forbids to ask a daemon".into());
+        return Err("VIGIL_NO_DAEMON is set, so no daemon is asked".into());
     }
     let client = Client::for_command(environment);
     if client.runtime_path().was_slow() {

@@ -157,7 +157,7 @@ fn without_a_repository_or_a_daemon_the_reason_is_given() {
     let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "query"]);
     let output = command.env("VIGIL_NO_DAEMON", "1").output().unwrap();
     assert_eq!(output.stdout, b"vigil:none.0.0:0\n/\n");
-    let reason = "error: VIGIL_NO_DAEMON forbids to ask a daemon\n";
+    let reason = "error: VIGIL_NO_DAEMON is set, so no daemon is asked\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), reason);
     assert_eq!(output.status.code(), Some(1));
 }

@@ -3,11 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bstr::BStr;
+use bstr::{BStr, ByteSlice};
+use vigil_convert::attribute_files::SourceTree;
 use vigil_git::objects::Objects;
+use vigil_git::refs::Refs;
+use vigil_git::repository::{self, Repository};
+use vigil_history::revision;
 use vigil_model::ObjectId;
 use vigil_model::tracked::Tracked;
 use vigil_rules::attributes::{Blobs, IndexBlobs};
+
+use super::SessionError;
 
 /// The blobs of an index, for attributes.
 struct IndexedBlobs {
@@ -81,6 +87,30 @@ pub(super) enum SourceOfAttributes {
     Tree(ObjectId),
     /// A tree that is missing; lookups are noted.
     Missing(Arc<MissedAttributes>),
+}
+
+impl SourceOfAttributes {
+    /// Where the attributes of `repository` come from now; lookups in a missing tree are noted in `missed`.
+    pub(super) fn of(
+        repository: &Repository,
+        refs: &Refs,
+        objects: &Objects,
+        missed: &Arc<MissedAttributes>,
+    ) -> Self {
+        let Some(source) = SourceTree::of(repository) else {
+            return Self::Index;
+        };
+        match revision::resolve(source.name.as_bstr(), refs, objects) {
+            Ok(Some(id)) => Self::Tree(objects.peel_to_tree(&id).unwrap_or(id)),
+            _ if source.required => Self::Missing(missed.clone()),
+            _ => Self::Index,
+        }
+    }
+}
+
+/// The error for a tree of attributes that is missing.
+pub(super) fn source_is_missing() -> SessionError {
+    repository::Error::Refused(SourceTree::UNRESOLVED.to_owned()).into()
 }
 
 /// The tree of attributes is missing.

@@ -26,6 +26,7 @@ pub struct Contents {
     converter: Converter,
     drivers: Drivers,
     messages: Arc<Messages>,
+    source_is_missing: bool,
 }
 
 impl Contents {
@@ -33,14 +34,21 @@ impl Contents {
     ///
     /// # Errors
     /// A setting is invalid.
-    pub fn of(repository: &Repository, objects: &Objects) -> Result<Self, SessionError> {
+    pub fn of(
+        repository: &Repository,
+        refs: &Refs,
+        objects: &Objects,
+    ) -> Result<Self, SessionError> {
         // git reads this setting whenever it names a file of the repository, such as the one of attributes.
         repository.config.path("core.hookspath")?;
         let messages = Arc::new(Messages::default());
         let nothing = Tracked::of(&Index::empty(repository.hash));
+        let missed = Arc::default();
+        let source = SourceOfAttributes::of(repository, refs, objects, &missed);
+        let source_is_missing = matches!(source, SourceOfAttributes::Missing(_));
         let attributes = Arc::new(Attributes::new(
             attribute_files(repository)?,
-            attribute_blobs::blobs(&nothing, objects, SourceOfAttributes::Index),
+            attribute_blobs::blobs(&nothing, objects, source),
             messages.clone(),
         ));
         let settings = converter::Settings::of(repository, FilterStderr::Inherit)?;
@@ -49,7 +57,19 @@ impl Contents {
             drivers: Drivers::of(&repository.config)?,
             attributes,
             messages,
+            source_is_missing,
         })
+    }
+
+    /// Fails if the tree that attributes must come from is missing. git finds out when it looks up the first file.
+    ///
+    /// # Errors
+    /// It is missing.
+    pub fn check_source(&self) -> Result<(), SessionError> {
+        match self.source_is_missing {
+            true => Err(attribute_blobs::source_is_missing()),
+            false => Ok(()),
+        }
     }
 
     /// Returns the blob `id` as it would be in the working tree at `path`.
