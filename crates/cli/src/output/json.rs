@@ -33,6 +33,7 @@ struct Document<'a> {
     schema: u32,
     branch: Option<BranchDocument<'a>>,
     stash_count: Option<usize>,
+    operation: Option<Text<'a>>,
     changes: Vec<ChangeDocument<'a>>,
     untracked: Vec<Text<'a>>,
     ignored: Vec<Text<'a>>,
@@ -46,6 +47,7 @@ impl<'a> Document<'a> {
             schema: SCHEMA,
             branch: status.branch.as_ref().map(BranchDocument::of),
             stash_count: status.stash_count,
+            operation: (!status.action.is_empty()).then(|| Text::of(&status.action)),
             changes: status
                 .changes
                 .iter()
@@ -357,6 +359,7 @@ mod tests {
         let status = Status {
             changes: vec![("a".into(), Change::Unmerged(conflict))],
             ignored: vec![BString::from(&b"x\xff"[..])],
+            action: "rebase-i 2/5".into(),
             branch: Some(BranchStatus {
                 head: Head::Detached(commit),
                 upstream: None,
@@ -370,6 +373,7 @@ mod tests {
                 "upstream": null,
             },
             "stash_count": null,
+            "operation": "rebase-i 2/5",
             "changes": [{
                 "kind": "unmerged",
                 "path": "a",

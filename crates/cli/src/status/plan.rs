@@ -164,7 +164,7 @@ fn request(arguments: &Arguments, settings: &Settings, format: Format) -> Status
             Format::Json | Format::Line => true,
             Format::Short | Format::PorcelainV1 => false,
         },
-        action: format == Format::Line,
+        action: format.is_own(),
         long: format == Format::Long,
         as_diff_index: false,
         unstaged_patches: format == Format::Long && arguments.verbosity > 1,

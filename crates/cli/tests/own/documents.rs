@@ -78,3 +78,16 @@ fn every_member_of_an_object_is_described() {
     assert_described(&state, STATE);
     assert_described(&why, &[WHY, STATUS, STATE].concat());
 }
+
+#[test]
+fn the_operation_in_progress_is_told() {
+    let sandbox = Sandbox::new();
+    let operation = || -> Value {
+        let output = sandbox.vigil(&["status", "--format=json"]);
+        let status: Value = serde_json::from_str(&output.stdout).unwrap();
+        status["operation"].clone()
+    };
+    assert_eq!(operation(), Value::Null);
+    sandbox.git(&["bisect", "start"]);
+    assert_eq!(operation(), "bisect");
+}
