@@ -88,6 +88,6 @@ fn the_operation_in_progress_is_told() {
         status["operation"].clone()
     };
     assert_eq!(operation(), Value::Null);
-    sandbox.git(&["bisect", "start"]);
+    sandbox.git(["bisect", "start"]);
     assert_eq!(operation(), "bisect");
 }

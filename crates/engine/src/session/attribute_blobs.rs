@@ -13,7 +13,7 @@ use vigil_model::ObjectId;
 use vigil_model::tracked::Tracked;
 use vigil_rules::attributes::{Blobs, IndexBlobs};
 
-use super::SessionError;
+use super::error::SessionError;
 
 /// The blobs of an index, for attributes.
 struct IndexedBlobs {
