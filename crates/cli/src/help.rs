@@ -6,7 +6,7 @@ use bstr::{BStr, BString};
 use vigil_git::environment::Environment;
 
 use crate::command::{Command, Options};
-use crate::options::{Table, Value};
+use crate::options::{Table, Value, parse, with_usage};
 use crate::page::{self, Page};
 use crate::pager;
 use crate::reply::{Reply, bytes};
@@ -99,9 +99,12 @@ pub(crate) fn man_page(known: Known, arguments: &[BString]) -> Reply {
     }
 }
 
-/// The reply to a wrong command line of `vigil help`.
-pub(crate) fn usage_of_help() -> Reply {
-    Reply::complained(format!("usage: {}\n", TABLE.synopsis), Reply::USAGE)
+/// The reply to the wrong `arguments` of `vigil help`.
+pub(crate) fn wrong_command_line(arguments: &[BString]) -> Reply {
+    match parse(&TABLE, arguments, |(), _| Ok(())) {
+        Ok(_) => with_usage(&TABLE, b"too many arguments"),
+        Err(reply) => reply,
+    }
 }
 
 /// The version, in the form of `git version`.

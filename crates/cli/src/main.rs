@@ -188,13 +188,16 @@ fn run_help(arguments: &[BString], environment: Environment) -> u8 {
     match arguments {
         [] => say_paged(help::overview(KNOWN, 0), &environment),
         [only] => match only.as_slice() {
-            b"version" | [b'-', ..] => say_paged(help::overview(KNOWN, 0), &environment),
+            b"version" | b"-h" | b"--help" | b"-v" | b"--version" => {
+                say_paged(help::overview(KNOWN, 0), &environment)
+            }
+            [b'-', ..] => say(&help::wrong_command_line(arguments)),
             name => match help::show(KNOWN, name.as_bstr(), &environment) {
                 Some(code) => code,
                 None => say_paged(help::unknown_command(name.as_bstr()), &environment),
             },
         },
-        _ => say(&help::usage_of_help()),
+        _ => say(&help::wrong_command_line(arguments)),
     }
 }
 

@@ -204,7 +204,7 @@ fn help_of_a_command_is_its_page() {
         (
             129,
             String::new(),
-            "usage: vigil help [<command>]\n".to_owned()
+            "error: too many arguments\nusage: vigil help [<command>]\n\n".to_owned()
         )
     );
 }

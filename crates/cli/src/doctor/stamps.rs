@@ -11,7 +11,7 @@ const UNSURE_MAX: u64 = 10_000;
 pub(super) fn stamps(unsure: u64, all: &str, recorded_in: &str, remedy: &str) -> Check {
     let subject = "time stamps";
     let fact = format!(
-        "{} of {all} must be compared by their contents",
+        "{} of {all} can only be compared by contents",
         grouped(unsure)
     );
     let verdict = match unsure {

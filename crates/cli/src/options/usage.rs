@@ -54,7 +54,9 @@ fn text<K>(
             );
         }
     }
-    text.push('\n');
+    if !entries.is_empty() {
+        text.push('\n');
+    }
     text.into_bytes()
 }
 

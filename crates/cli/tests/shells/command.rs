@@ -101,6 +101,8 @@ fn wrong_command_lines_are_refused() {
             "error: option `color' expects",
         ),
         (&["prompt", "more"], 129, "error: too many arguments"),
+        (&["help", "--bogus"], 129, "error: unknown option `bogus'"),
+        (&["help", "status", "x"], 129, "error: too many arguments"),
         (&["init"], 129, "error: need a shell"),
         (&["init", "zsh", "x"], 129, "error: too many arguments"),
         (&["init", "csh"], 129, "error: no script for 'csh'"),
@@ -119,6 +121,8 @@ fn wrong_command_lines_are_refused() {
         let output = run_vigil(&sandbox, "", arguments);
         assert_eq!(output.code, code, "{arguments:?}");
         assert!(output.stderr.starts_with(complaint), "{}", output.stderr);
+        // A usage text ends in one empty line, as git's.
+        assert!(!output.stderr.ends_with("\n\n\n"), "{}", output.stderr);
         assert_eq!(output.stdout, "");
     }
 }

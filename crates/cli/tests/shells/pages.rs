@@ -225,7 +225,7 @@ fn a_wrong_command_line_is_refused() {
         ),
     ] {
         let refused = run_vigil(&sandbox, "", arguments);
-        let usage = "usage: vigil completions (bash | fish | zsh)\n\n\n";
+        let usage = "usage: vigil completions (bash | fish | zsh)\n\n";
         assert_eq!(
             (refused.code, refused.stderr),
             (129, format!("{complaint}{usage}"))
