@@ -135,21 +135,30 @@ fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
 fn folder(place: &RuntimePath) -> Check {
     let subject = "runtime folder";
     let path = shown_path(place.path());
+    // The daemon makes the folder, but not what is above it.
+    let parent = place.path().parent().unwrap_or(place.path());
     let error = match place.open() {
         Ok(_) => return Check::ok(subject, bytes![path, ", owned by you alone"]),
         Err(FolderError::Unusable {
             source: Errno::NOENT,
             ..
-        }) => return Check::ok(subject, bytes![path, ", which does not exist yet"]),
+        }) if parent.is_dir() => {
+            return Check::ok(subject, bytes![path, ", which does not exist yet"]);
+        }
         Err(error) => error,
+    };
+    let command = |command: &str, path: &Path| {
+        let mut command = BString::from(command);
+        append_shell_quoted(path.as_os_str().as_bytes(), &mut command);
+        command
     };
     let remedy = match &error {
         // A folder with the sticky bit is shared on purpose, as /tmp is.
-        FolderError::Open { path, mode } if mode & 0o1000 == 0 => {
-            let mut command = BString::from("chmod 700 ");
-            append_shell_quoted(path.as_os_str().as_bytes(), &mut command);
-            command
-        }
+        FolderError::Open { path, mode } if mode & 0o1000 == 0 => command("chmod 700 ", path),
+        FolderError::Unusable {
+            source: Errno::NOENT,
+            ..
+        } => command("mkdir -p ", parent),
         _ => "export VIGIL_RUNTIME_DIR=$HOME/.cache/vigil-run".into(),
     };
     Check::problem(

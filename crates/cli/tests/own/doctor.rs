@@ -190,6 +190,14 @@ fn the_daemon_is_described_in_each_of_its_states() {
     assert_eq!(verdict(&elsewhere, "daemon wanted").0, "ok");
     sandbox.git(["config", "--unset", "vigil.daemon"]);
 
+    // The daemon makes no folder above its own.
+    let missing = run.path().join("missing");
+    let in_missing = doctor_in(&sandbox, &missing, &top, &wanted);
+    assert_eq!(verdict(&in_missing, "runtime folder").0, "problem");
+    fs::create_dir(&missing).unwrap();
+    let in_missing = doctor_in(&sandbox, &missing, &top, &wanted);
+    assert_eq!(verdict(&in_missing, "runtime folder").0, "ok");
+
     let folder = run.path().join("vigil");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
