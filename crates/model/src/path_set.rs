@@ -51,7 +51,7 @@ impl<P: AsRef<[u8]>> PathSet<P> {
     }
 
     /// Whether `path` is above one of the set.
-    pub fn has_below(&self, path: &[u8]) -> bool {
+    fn has_below(&self, path: &[u8]) -> bool {
         if path.is_empty() {
             return self.0.iter().any(|known| !known.as_ref().is_empty());
         }

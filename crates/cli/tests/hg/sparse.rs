@@ -102,6 +102,25 @@ fn files_outside_the_sparse_profile_are_not_shown() {
 }
 
 #[test]
+fn an_excluded_file_is_shown_if_it_is_asked_for_by_name() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, true);
+        working.write("d/kept", "1\n");
+        working.commit("0");
+        for exclude in ["path:d/e", "path:d/g", "path:e", "d/e", "glob:d/e"] {
+            working.hg(&["debugsparse", "-q", "--reset"]);
+            working.hg(&["debugsparse", "-q", "--exclude", exclude]);
+            for name in ["d/e", "d/g", "e"] {
+                working.write(name, "1\n");
+            }
+            working.assert_same_as_hg(&["status"]);
+            working.assert_same_as_hg(&["status", "d/e", "d/g", "e"]);
+            working.assert_same_as_hg(&["status", "d"]);
+        }
+    }
+}
+
+#[test]
 fn profiles_are_those_of_the_parents() {
     for hg in hg_programs() {
         let working = WorkingCopy::with_sparse_and_narrow(&hg, true);

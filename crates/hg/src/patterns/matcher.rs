@@ -168,7 +168,7 @@ impl Matcher {
             && has(&self.include)
             && !exclude.is_some_and(|part| part.has_all_below(path))
             && self.narrow.as_deref().is_none_or(may_have)
-            && (self.sparse.as_deref().is_none_or(may_have) || self.is_above_exact(path))
+            && (self.sparse.as_deref().is_none_or(may_have) || self.is_at_or_above_exact(path))
     }
 
     /// The files and directories that are asked for by name, in order; duplicates are kept.
@@ -205,13 +205,13 @@ impl Matcher {
             || self.narrow.as_deref().and_then(Portion::named) == Some(path)
     }
 
-    /// Returns whether something below `path` is asked for by name.
-    fn is_above_exact(&self, path: &BStr) -> bool {
+    /// Returns whether `path`, or something below it, is asked for by name.
+    fn is_at_or_above_exact(&self, path: &BStr) -> bool {
         let narrow = self.narrow.as_deref().and_then(Portion::named);
         self.patterns
             .as_ref()
-            .is_some_and(|part| part.files.has_below(path))
-            || narrow.is_some_and(|name| PathSet::new(vec![name]).has_below(path))
+            .is_some_and(|part| part.files.has_at_or_below(path))
+            || narrow.is_some_and(|name| PathSet::new(vec![name]).has_at_or_below(path))
     }
 
     /// Returns whether only whole paths are asked for, and nothing is taken from them.
