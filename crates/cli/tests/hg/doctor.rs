@@ -127,7 +127,10 @@ fn files_that_must_be_compared_are_counted() {
         }
         let (verdict, fact, remedy) = working.doctor()["time stamps"].clone();
         assert_eq!(verdict, "note");
-        assert!(fact.starts_with("120 of 120 recorded files can only"), "{fact}");
+        assert!(
+            fact.starts_with("120 of 120 recorded files can only"),
+            "{fact}"
+        );
         assert_eq!(remedy, "hg status --quiet");
         working.hg(&["status", "--quiet"]);
         assert_eq!(working.doctor()["time stamps"].0, "ok");
