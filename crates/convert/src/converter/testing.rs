@@ -175,13 +175,7 @@ fn environment(fixture: &Fixture, more: &[(&str, &str)]) -> HashMap<BString, BSt
 /// A repository whose recorded attributes can be asked for, too.
 pub(crate) struct Fixture(Sandbox);
 
-impl std::ops::Deref for Fixture {
-    type Target = Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Fixture);
 
 impl Fixture {
     pub(crate) fn new() -> Self {

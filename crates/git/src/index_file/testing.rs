@@ -14,13 +14,7 @@ use crate::staged::{SourceError, TreeSource};
 /// A sandbox that returns git's output as bytes.
 pub(crate) struct Repo(Sandbox);
 
-impl std::ops::Deref for Repo {
-    type Target = Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Repo);
 
 impl Repo {
     pub(crate) fn new() -> Self {

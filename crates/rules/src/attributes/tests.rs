@@ -12,13 +12,7 @@ const NAMES: [&str; 6] = ["text", "eol", "binary", "diff", "m", "x"];
 /// A repository, which also serves as the source of recorded attributes.
 pub(crate) struct Fixture(Sandbox);
 
-impl std::ops::Deref for Fixture {
-    type Target = Sandbox;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
+vigil_testkit::wraps_a_sandbox!(Fixture);
 
 impl Fixture {
     pub(crate) fn new() -> Self {
