@@ -479,3 +479,18 @@ fn running_out_of_watches_costs_scans_but_no_correctness() {
         };
     });
 }
+
+#[test]
+fn a_folder_that_cannot_be_watched_is_reported_by_itself() {
+    let mut forest = Forest::default();
+    let tree = forest.begin();
+    forest.start_monitor_journal(tree);
+    forest.record_watch(tree, "".into(), 1);
+    let start = forest.monitor_journal(tree).unwrap().end();
+    for folder in ["a", "a/b"] {
+        forest.record_refusal(tree, folder.into(), Unwatched::RanOut);
+    }
+    let changes = forest.monitor_journal(tree).unwrap().since(start);
+    assert!(!changes.everything);
+    assert_eq!(changes.folders, BTreeSet::from(["a".into(), "a/b".into()]));
+}
