@@ -212,17 +212,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// Parses what was read of a file in the same format, such as `.gitmodules`: no more than [`FILE_LEN_MAX`] bytes. Includes
-    /// are not followed. `None` if the file may be longer than that. `name` is for errors: `file <path>`.
-    ///
-    /// # Errors
-    /// A line is invalid.
-    pub fn from_beginning(text: &[u8], name: &str) -> Result<Option<Self>, Error> {
-        let Ok(text) = parse::parse_beginning(text) else {
-            return Ok(None);
-        };
-        let (config, error) = Self::of_text(text, name);
-        error.map_or(Ok(Some(config)), Err)
+    /// Parses what was read of a file in the same format, such as `.gitmodules`, up to the first invalid line, and returns the error
+    /// for that line as well. At most [`FILE_LEN_MAX`] bytes are read: `None` if the file may be longer. Includes are not followed.
+    /// `name` is for errors: `file <path>`.
+    pub fn from_beginning(text: &[u8], name: &str) -> Option<(Self, Option<Error>)> {
+        let text = parse::parse_beginning(text).ok()?;
+        Some(Self::of_text(text, name))
     }
 
     /// Parses `text` without following includes. `name` is for errors: `file <path>` or `blob <id>`.

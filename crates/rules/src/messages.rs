@@ -102,8 +102,8 @@ impl FileMessages {
     }
 }
 
-/// Makes a warning or error, with control characters replaced as git does it.
-fn prefixed(prefix: &str, text: impl AsRef<[u8]>) -> BString {
+/// Makes the line of a warning or error, with control characters replaced and the length limited as git does it.
+pub fn prefixed(prefix: &str, text: impl AsRef<[u8]>) -> BString {
     let mut line = bytes!(prefix, text.as_ref());
     line.truncate(LENGTH_MAX - 1);
     for byte in &mut line {

@@ -155,6 +155,58 @@ fn unusable_values_of_gitmodules_are_skipped_and_reported() {
     }
 }
 
+/// git reads the file entry by entry: it says what there is to say before it stops, and stops in a blob only where it exits.
+#[test]
+fn what_gitmodules_says_before_a_fatal_value_is_said() {
+    const WARNED: &str = "[submodule \"..\"]\n\tpath = x\n[submodule \"s\"]\n\tpath = s\n\tignore = bogus\n\tignore = all\n";
+    for bad in [
+        "\tupdate = !x\n",
+        "\tfetchRecurseSubmodules = x\n",
+        "\tshallow = x\n",
+        "\tbranch\n",
+        "\tignore\n",
+        "\tpath\n",
+        "\t!\n",
+    ] {
+        for modules in [
+            format!("{WARNED}{bad}{IGNORED}"),
+            format!("[submodule \"s\"]\n{bad}{WARNED}"),
+        ] {
+            let sandbox = with_submodule(&modules);
+            assert_same_statuses(&sandbox);
+            std::fs::remove_file(sandbox.top().join(".gitmodules")).unwrap();
+            assert_same_statuses(&sandbox);
+            sandbox.git(["rm", "-q", "--cached", ".gitmodules"]);
+            assert_same_statuses(&sandbox);
+        }
+    }
+}
+
+#[test]
+fn control_characters_of_gitmodules_are_replaced() {
+    let mut modules = "[submodule \"../\u{1}\"]\n\tpath = s\n".to_owned();
+    modules += "[submodule \"\u{2}\"]\n\tpath = \"-\\b\"\n\tignore = \"a\\tb\\bc\"\n";
+    assert_same_statuses(&with_submodule(&modules));
+    modules += "\tupdate = x\n";
+    assert_same_statuses(&with_submodule(&modules));
+}
+
+/// A submodule that gets another path gives up its first one for all.
+#[test]
+fn a_path_that_is_claimed_and_given_up_belongs_to_no_submodule() {
+    let other = "[submodule \"other\"]\n\tpath = s\n";
+    let ignored = IGNORED.replace("\turl = nowhere\n", "");
+    for modules in [
+        format!("{ignored}{other}\tpath = t\n"),
+        format!("{ignored}{other}\tignore = untracked\n[submodule \"s\"]\n\tpath = t\n"),
+        format!("{ignored}\tpath = t\n"),
+        format!("{ignored}\tpath = t\n\tpath = s\n"),
+        format!("{other}{ignored}{other}"),
+    ] {
+        assert_same_statuses(&with_submodule(&modules));
+    }
+}
+
 /// git reads a submodule's configuration only when it runs itself there, but for the format.
 #[test]
 fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {

@@ -80,6 +80,9 @@ pub enum SessionError {
         /// The system's error.
         reason: String,
     },
+    /// `.gitmodules` has something over which git exits.
+    #[error(transparent)]
+    Modules(config::Error),
     /// The operation in progress could not be determined.
     #[error(transparent)]
     UnderWay(#[from] under_way::Error),
@@ -124,9 +127,9 @@ impl SessionError {
             Self::Repository(error) | Self::NoSubmodule { source: error, .. } => {
                 error.messages().to_vec()
             }
-            Self::Config(error) | Self::Objects(objects::Error::Config(error)) => {
-                error.messages().to_vec()
-            }
+            Self::Config(error)
+            | Self::Modules(error)
+            | Self::Objects(objects::Error::Config(error)) => error.messages().to_vec(),
             Self::Branch(error) => error.messages(),
             Self::Damaged { messages, .. } => messages.clone(),
             Self::Excludes(error) => {

@@ -18,7 +18,7 @@ use vigil_git::config::{self, Config, Entry};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
-use vigil_rules::messages::Messages;
+use vigil_rules::messages::{Messages, prefixed};
 
 const FILE_NAME: &str = ".gitmodules";
 
@@ -26,8 +26,8 @@ const FILE_NAME: &str = ".gitmodules";
 #[derive(Default)]
 pub(super) struct Submodule {
     pub(super) name: BString,
-    /// Its path, with the number of the configuration entry that sets it.
-    path: Option<(usize, BString)>,
+    /// The last path that it is given.
+    path: Option<BString>,
     /// The value of `ignore` in force.
     pub(super) ignore: Option<BString>,
     /// Why git cannot read that value, which matters only where it is used.
@@ -38,7 +38,7 @@ pub(super) struct Submodule {
 /// counts. The configuration overrides which of their changes are ignored.
 ///
 /// # Errors
-/// The file in the working tree is one over which git exits.
+/// The file, or the blob that stands for it, is one over which git exits.
 pub(super) fn read(
     repository: &Repository,
     tracked: &Tracked,
@@ -50,11 +50,13 @@ pub(super) fn read(
         // git does not read the file if it is in conflict.
         return Ok(HashMap::new());
     }
-    let Some(modules) = parse(repository, tracked, objects, messages)? else {
+    let Some(source) = find(repository, tracked, objects, messages) else {
         return Ok(HashMap::new());
     };
-    let mut all = collect(&modules, messages);
-    for submodule in &mut all {
+    let Some(mut known) = parse(&source, messages).map_err(SessionError::Modules)? else {
+        return Ok(HashMap::new());
+    };
+    for submodule in &mut known.all {
         let config = &repository.config;
         let name = submodule.name.as_bstr();
         if let Some(entry) = config.subsection_entry("submodule", name, "ignore") {
@@ -63,116 +65,160 @@ pub(super) fn read(
             submodule.bad_ignore = value.err();
         }
     }
-    all.sort_by_key(|submodule| submodule.path.as_ref().map(|(number, _)| *number));
-    let with_paths = all.into_iter().filter_map(|submodule| {
-        let (_, path) = submodule.path.as_ref()?;
-        Some((path.clone(), submodule))
-    });
-    Ok(with_paths.collect())
+    Ok(known.into_paths())
 }
 
-/// Parses the file, if there is one.
-fn parse(
-    repository: &Repository,
-    tracked: &Tracked,
-    objects: &Objects,
-    messages: &Messages,
-) -> Result<Option<Config>, SessionError> {
-    Ok(match find(repository, tracked, objects, messages) {
-        None => None,
-        Some(Source::File(text, path)) => {
-            let name = format!("file {}", raw_path(&path));
-            let Some(modules) = Config::from_beginning(&text, &name)? else {
-                warn_of_unread(&path, Errno::FBIG.into(), messages);
+/// Parses the file up to its end, or to the entry that ends git's reading of it. What git says of the entries before that is said
+/// in any case. `None` if the file is too long.
+fn parse(source: &Source, messages: &Messages) -> Result<Option<Known>, config::Error> {
+    let (modules, bad_line) = match source {
+        Source::File(text, path) => {
+            let name = format!("file {}", raw_path(path));
+            let Some(parsed) = Config::from_beginning(text, &name) else {
+                warn_of_unread(path, Errno::FBIG.into(), messages);
                 return Ok(None);
             };
-            modules.entries().try_for_each(|entry| check(&entry))?;
-            Some(modules)
+            parsed
         }
-        Some(Source::Blob(text, id)) => {
-            let (modules, error) = Config::up_to_error(&text, &format!("blob {id}"));
-            if let Some(error) = error {
-                messages.once(text_bytes(&format!("error: {error}")));
-            }
-            Some(modules)
+        Source::Blob(text, id) => Config::up_to_error(text, &format!("blob {id}")),
+    };
+    let mut known = Known::default();
+    let mut said = Vec::new();
+    let outcome = modules
+        .entries()
+        .try_for_each(|entry| known.take(&entry, &mut said))
+        .and(bad_line.map_or(Ok(()), |error| Err(Refusal::Line(error))));
+    let outcome = match (outcome, source) {
+        // git goes on with what it has read until then.
+        (Err(Refusal::Line(error)), Source::Blob(..)) => {
+            let lines = error.messages().iter();
+            said.extend(lines.map(|line| text_bytes(line)));
+            said.push(text_bytes(&format!("error: {error}")));
+            Ok(Some(known))
         }
-    })
+        (Err(Refusal::Line(error) | Refusal::Value(error)), _) => Err(error),
+        (Ok(()), _) => Ok(Some(known)),
+    };
+    messages.all_once(said);
+    outcome
 }
 
-/// Collects the submodules in `modules`. Warns of entries that git does not accept.
-fn collect(modules: &Config, messages: &Messages) -> Vec<Submodule> {
-    let mut submodules = Collected::default();
-    let mut warnings = Vec::new();
-    for (number, entry) in modules.subsection_entries("submodule").enumerate() {
-        let (submodule, name, value) = entry;
-        if is_suspicious(submodule) {
-            let said: &[&[u8]] = &[b"ignoring suspicious submodule name: ", submodule];
-            warnings.push(said.concat());
-            continue;
-        }
-        let key = [b"submodule.", submodule.as_bytes(), b".", name].concat();
-        let Some(value) = value else {
-            continue;
+/// Why git reads no further.
+enum Refusal {
+    /// A line cannot be used. This is fatal in a file, but not in a blob.
+    Line(config::Error),
+    /// A value over which git exits at once.
+    Value(config::Error),
+}
+
+impl Refusal {
+    /// The refusal of an entry without a value.
+    fn without_value(entry: &Entry<'_>) -> Self {
+        let text = match entry.position {
+            Some((name, line)) => format!("bad config line {line} in {}", raw(name)),
+            None => entry.refusal(),
         };
-        match name.as_bytes() {
-            b"path" | b"url" if value.starts_with(b"-") => {
-                let said: &[&[u8]] = &[
+        Self::Line(config::Error::Explained {
+            messages: vec![format!("error: missing value for '{}'", raw(entry.key))],
+            text,
+        })
+    }
+}
+
+/// The submodules of one `.gitmodules`, in order, and the position of each by name and by path.
+#[derive(Default)]
+struct Known {
+    all: Vec<Submodule>,
+    by_name: HashMap<BString, usize>,
+    by_path: HashMap<BString, usize>,
+}
+
+impl Known {
+    /// Takes over what `entry` says. Adds what git says of it to `said`. git reads more entries than are needed here.
+    fn take(&mut self, entry: &Entry<'_>, said: &mut Vec<BString>) -> Result<(), Refusal> {
+        let Some((section, Some(submodule), name)) = entry.parts() else {
+            return Ok(());
+        };
+        if section != "submodule" {
+            return Ok(());
+        }
+        if is_suspicious(submodule) {
+            let parts: &[&[u8]] = &[b"ignoring suspicious submodule name: ", submodule];
+            said.push(prefixed("warning: ", parts.concat()));
+            return Ok(());
+        }
+        match (name.as_bytes(), entry.value) {
+            (b"path" | b"url" | b"branch" | b"ignore" | b"update", None) => {
+                return Err(Refusal::without_value(entry));
+            }
+            (b"path" | b"url", Some(value)) if value.starts_with(b"-") => {
+                let parts: &[&[u8]] = &[
                     b"ignoring '",
-                    &key,
+                    entry.key,
                     b"' which may be interpreted as a command-line option: ",
                     value,
                 ];
-                warnings.push(said.concat());
+                said.push(prefixed("warning: ", parts.concat()));
             }
-            b"path" => {
-                if let Some(known) = submodules.of(submodule) {
-                    known.path = Some((number, value.to_owned()));
-                }
-            }
-            b"ignore" if IgnoreSubmodules::named(value).is_none() => {
-                let said: &[&[u8]] = &[
+            (b"path", Some(path)) => self.set_path(submodule, path),
+            (b"ignore", Some(value)) if IgnoreSubmodules::named(value).is_none() => {
+                let parts: &[&[u8]] = &[
                     b"Invalid parameter '",
                     value,
                     b"' for config option '",
-                    &key,
+                    entry.key,
                     b"'",
                 ];
-                warnings.push(said.concat());
+                said.push(prefixed("warning: ", parts.concat()));
             }
-            b"ignore" => {
-                if let Some(known) = submodules.of(submodule) {
+            (b"ignore", Some(value)) => {
+                if let Some((_, known)) = self.of(submodule) {
                     known.ignore = Some(value.to_owned());
                 }
             }
-            _ => {}
+            _ => check(entry, name).map_err(Refusal::Value)?,
         }
+        Ok(())
     }
-    let warnings = warnings.into_iter();
-    let warnings = warnings.map(|said| [b"warning: ".as_slice(), &said].concat().into());
-    messages.all_once(warnings.collect());
-    submodules.all
+
+    /// Returns the submodule of this name and its position, adding it if it is new.
+    fn of(&mut self, name: &BStr) -> Option<(usize, &mut Submodule)> {
+        let next = self.all.len();
+        let at = *self.by_name.entry(name.to_owned()).or_insert(next);
+        if at == next {
+            self.all.push(Submodule {
+                name: name.to_owned(),
+                ..Submodule::default()
+            });
+        }
+        self.all.get_mut(at).map(|submodule| (at, submodule))
+    }
+
+    /// Gives the submodule `name` the path. As in git, its earlier path then belongs to no submodule, even if another one has claimed
+    /// it meanwhile.
+    fn set_path(&mut self, name: &BStr, path: &BStr) {
+        let Some((at, submodule)) = self.of(name) else {
+            return;
+        };
+        if let Some(earlier) = submodule.path.replace(path.to_owned()) {
+            self.by_path.remove(&earlier);
+        }
+        self.by_path.insert(path.to_owned(), at);
+    }
+
+    /// Returns the submodules by path.
+    fn into_paths(self) -> HashMap<BString, Submodule> {
+        let mut all: Vec<_> = self.all.into_iter().map(Some).collect();
+        let paths = self.by_path.into_iter();
+        let paths = paths.filter_map(|(path, at)| Some((path, all.get_mut(at)?.take()?)));
+        paths.collect()
+    }
 }
 
-/// Checks an entry of a `.gitmodules` in the working tree. git reads more of them than are needed here.
-fn check(entry: &Entry<'_>) -> Result<(), config::Error> {
-    let Some((section, Some(submodule), name)) = entry.parts() else {
-        return Ok(());
-    };
-    if section != "submodule" || is_suspicious(submodule) {
-        return Ok(());
-    }
+/// Checks an entry in the section of a submodule of which only an unusable value matters.
+fn check(entry: &Entry<'_>, name: &BStr) -> Result<(), config::Error> {
     let key = raw(entry.key);
     match (name.as_bytes(), entry.value) {
-        (b"path" | b"url" | b"branch" | b"ignore" | b"update", None) => {
-            let text = match entry.position {
-                Some((name, line)) => format!("bad config line {line} in {}", raw(name)),
-                None => entry.refusal(),
-            };
-            Err(config::Error::Explained {
-                messages: vec![format!("error: missing value for '{key}'")],
-                text,
-            })
-        }
         (b"update", Some(value)) => match value.as_bytes() {
             b"none" | b"checkout" | b"rebase" | b"merge" => Ok(()),
             _ => Err(config::Error::Bad(format!("invalid value for '{key}'"))),
@@ -186,28 +232,6 @@ fn check(entry: &Entry<'_>) -> Result<(), config::Error> {
         }
         (b"shallow", _) => entry.boolean().map(drop),
         _ => Ok(()),
-    }
-}
-
-/// The submodules of one `.gitmodules`, in order, and the position of each by name.
-#[derive(Default)]
-struct Collected {
-    all: Vec<Submodule>,
-    by_name: HashMap<BString, usize>,
-}
-
-impl Collected {
-    /// Returns the submodule of this name, adding it if it is new.
-    fn of(&mut self, name: &BStr) -> Option<&mut Submodule> {
-        let next = self.all.len();
-        let at = *self.by_name.entry(name.to_owned()).or_insert(next);
-        if at == next {
-            self.all.push(Submodule {
-                name: name.to_owned(),
-                ..Submodule::default()
-            });
-        }
-        self.all.get_mut(at)
     }
 }
 

@@ -367,15 +367,13 @@ fn any_bytes_can_be_parsed() {
 fn a_file_is_too_long_only_if_what_was_read_of_it_is_valid() {
     let len = usize::try_from(FILE_LEN_MAX).unwrap();
     let valid = [b"[a]\nb=1\n#".to_vec(), vec![b'x'; len - 9]].concat();
-    assert!(Config::from_beginning(&valid, "file x").unwrap().is_none());
-    let shorter = Config::from_beginning(&valid[1..], "file x");
-    assert_eq!(
-        shorter.unwrap_err().to_string(),
-        "bad config line 1 in file x"
-    );
-    let whole = Config::from_beginning(&valid[..len - 1], "file x").unwrap();
-    assert_eq!(whole.unwrap().string("a.b").unwrap(), "1");
+    assert!(Config::from_beginning(&valid, "file x").is_none());
+    let (_, error) = Config::from_beginning(&valid[1..], "file x").unwrap();
+    assert_eq!(error.unwrap().to_string(), "bad config line 1 in file x");
+    let (whole, error) = Config::from_beginning(&valid[..len - 1], "file x").unwrap();
+    assert_eq!(whole.string("a.b").unwrap(), "1");
+    assert_eq!(error, None);
     let invalid = vec![0; len];
-    let error = Config::from_beginning(&invalid, "file x").unwrap_err();
-    assert_eq!(error.to_string(), "bad config line 1 in file x");
+    let (_, error) = Config::from_beginning(&invalid, "file x").unwrap();
+    assert_eq!(error.unwrap().to_string(), "bad config line 1 in file x");
 }
