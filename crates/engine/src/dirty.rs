@@ -113,6 +113,15 @@ fn differs_before(
             directory: Some(path),
             ..
         } => Ok(session.differs_before(path.as_bstr(), &request)?),
+        SessionError::Modules(_) => {
+            // git reads `.gitmodules` when it comes to the first submodule.
+            let Some(path) = session.first_submodule() else {
+                return Ok(false);
+            };
+            request.ignore_submodules = Some(IgnoreSubmodules::All);
+            let status = session.status(&request)?;
+            differs(session, &status, Some(path.as_bstr()), context)
+        }
         _ => Ok(false),
     }
 }

@@ -125,7 +125,11 @@ fn nothing_is_looked_at_in_submodules_once_they_differ() {
     let write = |sandbox: &Sandbox, name: &str, text: &str| {
         std::fs::write(sandbox.top().join(name), text).unwrap();
     };
-    let states: [State<'_>; 4] = [
+    let states: [State<'_>; 5] = [
+        ("a bad .gitmodules behind a change", &|s| {
+            write(s, "file1", "changed");
+            write(s, ".gitmodules", "[submodule \"sub\"]\n\tupdate = !x\n");
+        }),
         ("a link", &|s| {
             std::fs::rename(s.top().join("sub"), s.top().join("moved")).unwrap();
             std::os::unix::fs::symlink("moved", s.top().join("sub")).unwrap();

@@ -1,6 +1,7 @@
 //! The full answer: HEAD against index, index against working tree, and the branch, in one list.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -32,7 +33,7 @@ use vigil_git::promisor;
 use vigil_git::staged::{StagedChange, StagedDiff};
 use vigil_history::branch::BranchStatus;
 use vigil_history::revision::head::HeadByName;
-use vigil_model::tracked::ByNumber;
+use vigil_model::tracked::{ByNumber, TrackedFile};
 use vigil_scan::{PathFilter, Timing};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
@@ -251,6 +252,16 @@ impl Session {
             session_started_at: self.session_started_at,
         };
         comparison.staged(self.index.as_mut(), head, max, pathspec)
+    }
+
+    /// Returns the first path in the index at which there is a submodule. The index must have been read.
+    pub(crate) fn first_submodule(&self) -> Option<BString> {
+        let tracked = &self.index.as_ref()?.tracked;
+        let visit = |_, path: &BStr, file: &TrackedFile<'_>| match file.mode().is_gitlink() {
+            true => ControlFlow::Break(path.to_owned()),
+            false => ControlFlow::Continue(()),
+        };
+        tracked.visit(|sums| sums.gitlinks > 0, visit).break_value()
     }
 
     /// Whether anything that HEAD has differs before `end` in the order of paths, when what is at `end` cannot be read.
