@@ -866,6 +866,21 @@ fn all_objects_are_listed_in_spite_of_broken_references() {
     sandbox.assert_same_name("HEAD");
 }
 
+/// git includes no file for an empty name, however deep it is.
+#[test]
+fn a_circle_of_includes_beside_an_empty_name() {
+    let sandbox = Sandbox::new();
+    for text in [
+        "[include]\n\tpath =\n\tpath = config\n",
+        "[include]\n\tpath = \"\"\n\tpath = ./\n",
+    ] {
+        sandbox.write_in_git_dir("config", text);
+        for folder in [".", ".git"] {
+            sandbox.assert_same(&["-C", folder, "describe", "--always"], text);
+        }
+    }
+}
+
 #[test]
 fn fatal_values_in_gitmodules_are_refused() {
     let sandbox = Sandbox::new();

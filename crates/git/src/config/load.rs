@@ -468,7 +468,8 @@ impl<'a, 'e> Loader<'a, 'e> {
     }
 
     fn is_there(&self, name: &BStr) -> bool {
-        vigil_linux::stat::stat_path(&self.directory().join(path_of(name))).is_ok()
+        let path = self.directory().join(path_of(name));
+        !name.is_empty() && vigil_linux::stat::stat_path(&path).is_ok()
     }
 
     fn condition_holds(
