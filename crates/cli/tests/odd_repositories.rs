@@ -866,6 +866,28 @@ fn all_objects_are_listed_in_spite_of_broken_references() {
     sandbox.assert_same_name("HEAD");
 }
 
+#[test]
+fn conditions_below_a_home_that_is_not_there() {
+    let mut sandbox = Sandbox::new();
+    sandbox.0.write("folder/file", "");
+    sandbox.write_in_git_dir("included", "[status]\n\tshort = true\n");
+    let top = sandbox.top();
+    let top = top.to_str().unwrap().to_owned();
+    let homes = ["", "/", "/no", "/no/such", "rel", "rel/x", "folder", "./"].map(str::to_owned);
+    for home in homes
+        .into_iter()
+        .chain([top.clone(), format!("{top}/x/..")])
+    {
+        sandbox.0.set_variable("HOME", home.as_bytes());
+        for condition in ["gitdir:~/", "gitdir:~", "gitdir/i:~/**", "gitdir:~root/"] {
+            let text = format!("[includeIf \"{condition}\"]\n\tpath = included\n");
+            sandbox.write_in_git_dir("config", &text);
+            sandbox.assert_same(&["status"], &format!("{home} {condition}"));
+            sandbox.assert_same(&["-C", "folder", "status"], &format!("{home} {condition}"));
+        }
+    }
+}
+
 /// git includes no file for an empty name, however deep it is.
 #[test]
 fn a_circle_of_includes_beside_an_empty_name() {

@@ -379,7 +379,7 @@ impl Config {
             None => (false, value),
         };
         let home = self.home.as_ref().map(|home| home.as_bstr());
-        let path = value::interpolate(home, value, false).ok_or_else(|| {
+        let path = value::interpolate(home, value).ok_or_else(|| {
             Error::Bad(format!(
                 "failed to expand user dir in: '{value}'",
                 value = raw(value)

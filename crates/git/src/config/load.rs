@@ -268,7 +268,7 @@ impl<'a, 'e> Loader<'a, 'e> {
         }
         let names = [
             xdg_config(environment, "config"),
-            interpolate(environment.get("HOME"), "~/.gitconfig".into(), false),
+            interpolate(environment.get("HOME"), "~/.gitconfig".into()),
         ];
         for name in names.into_iter().flatten() {
             self.top_file(name.as_bstr(), Scope::Global, true)?;
@@ -433,7 +433,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             ));
         };
         let home = self.reader.environment.get("HOME");
-        let mut name = interpolate(home, path.as_bstr(), false).ok_or_else(|| {
+        let mut name = interpolate(home, path.as_bstr()).ok_or_else(|| {
             EntryError::complaint(format!(
                 "error: could not expand include path '{path}'",
                 path = raw(&path)
@@ -513,8 +513,15 @@ impl<'a, 'e> Loader<'a, 'e> {
         };
         let environment = self.reader.environment;
         let real = real_path(dirs.directory, directory).map_err(Error::Bad)?;
-        let mut pattern = interpolate(environment.get("HOME"), pattern, true)
-            .unwrap_or_else(|| pattern.to_owned());
+        let home = match environment.get("HOME") {
+            Some(home) if pattern == "~" || pattern.starts_with(b"~/") => {
+                let real = real_path(dirs.directory, home).map_err(Error::Bad)?;
+                Some(bytes_of(&real).to_owned())
+            }
+            _ => None,
+        };
+        let home = home.as_ref().map(|home| home.as_bstr());
+        let mut pattern = interpolate(home, pattern).unwrap_or_else(|| pattern.to_owned());
         // The length of the prefix that is compared literally, even if it holds wildcards.
         let mut literal = 0;
         if pattern.starts_with(b"./") {

@@ -1,22 +1,19 @@
 //! What the text of a value means: booleans, numbers and paths (git-config(1), "Values").
 
-use std::path::PathBuf;
-
 use bstr::{BStr, BString, ByteSlice};
 
 use super::error::Error;
 use crate::environment::Environment;
 use vigil_model::config_value::boolean;
 use vigil_model::raw_text::raw;
-use vigil_stamp::paths::{bytes_of, path_of};
 
 /// The prefix where git is installed, for `%(prefix)/`; consistent with the choice of `/etc/gitconfig`.
 const INSTALLATION: &str = "/usr/";
 
 /// Expands `~/`, `~user/` and `%(prefix)/`; `None` if there is no such home directory.
 ///
-/// `home` is `$HOME`; `real_home` asks for its real path.
-pub(super) fn interpolate(home: Option<&BStr>, path: &BStr, real_home: bool) -> Option<BString> {
+/// `home` is `$HOME`.
+pub(super) fn interpolate(home: Option<&BStr>, path: &BStr) -> Option<BString> {
     if let Some(rest) = path.strip_prefix(b"%(prefix)/") {
         return Some([INSTALLATION.as_bytes(), rest].concat().into());
     }
@@ -24,14 +21,9 @@ pub(super) fn interpolate(home: Option<&BStr>, path: &BStr, real_home: bool) -> 
         return Some(path.to_owned());
     };
     let (user, rest) = rest.split_at_checked(rest.find_byte(b'/').unwrap_or(rest.len()))?;
-    let mut expanded = if !user.is_empty() {
-        home_of(user.as_bstr())?
-    } else if real_home {
-        let home = path_of(home?);
-        let real = std::fs::canonicalize(home).unwrap_or_else(|_| PathBuf::from(home));
-        bytes_of(&real).to_owned()
-    } else {
-        home?.to_owned()
+    let mut expanded = match user.is_empty() {
+        true => home?.to_owned(),
+        false => home_of(user.as_bstr())?,
     };
     expanded.extend_from_slice(rest);
     Some(expanded)
@@ -90,14 +82,13 @@ mod tests {
     #[test]
     fn homes_are_expanded() {
         let home = Some(BStr::new("/home/me"));
-        let expand =
-            |text: &str| interpolate(home, text.into(), false).map(|path| path.to_string());
+        let expand = |text: &str| interpolate(home, text.into()).map(|path| path.to_string());
         assert_eq!(expand("~/x").as_deref(), Some("/home/me/x"));
         assert_eq!(expand("~").as_deref(), Some("/home/me"));
         assert_eq!(expand("~root/x").as_deref(), Some("/root/x"));
         assert_eq!(expand("~no.such.user/x"), None);
         assert_eq!(expand("%(prefix)/etc").as_deref(), Some("/usr/etc"));
         assert_eq!(expand("a/~").as_deref(), Some("a/~"));
-        assert_eq!(interpolate(None, "~/x".into(), false), None);
+        assert_eq!(interpolate(None, "~/x".into()), None);
     }
 }
