@@ -81,7 +81,8 @@ pub(crate) fn is_valid_for_push(text: &BStr) -> bool {
     let has_star = |side: &[u8]| side.contains(&b'*');
     let (source, destination) = match rest.rfind_byte(b':') {
         Some(at) => rest.split_at(at),
-        None => return is_valid_side(rest),
+        // Alone, `@` is short for HEAD.
+        None => return rest == b"@" || is_valid_side(rest),
     };
     let destination = destination.get(1..).unwrap_or_default();
     // A source that is not a pattern may be any name of a commit.
