@@ -867,6 +867,39 @@ fn all_objects_are_listed_in_spite_of_broken_references() {
 }
 
 #[test]
+fn a_head_that_only_begins_with_an_id_leads_nowhere() {
+    for (format, len) in [("sha1", 40), ("sha256", 64)] {
+        let sandbox = Sandbox::new();
+        std::fs::remove_dir_all(sandbox.git_dir()).unwrap();
+        sandbox.git(["init", "-q", "--object-format", format]);
+        sandbox.0.write("file", "");
+        sandbox.git(["add", "file"]);
+        sandbox.git(["commit", "-q", "-m", "file"]);
+        let id = sandbox.git(["rev-parse", "HEAD"]);
+        assert_eq!(id.len(), len);
+        for head in [
+            format!("{id}x\n"),
+            format!("{id}{id}"),
+            format!("{id}/x\n"),
+            format!("{id} x\n"),
+            format!("{}\n", &id[..40]),
+            format!("{}\n", &id[..39]),
+        ] {
+            sandbox.write_in_git_dir("HEAD", &head);
+            for arguments in [
+                &["status"][..],
+                &["status", "-sb"],
+                &["status", "--porcelain=v2", "--branch"],
+                &["describe", "--always"],
+                &["cat-file", "-t", "HEAD"],
+            ] {
+                sandbox.assert_same(arguments, &head);
+            }
+        }
+    }
+}
+
+#[test]
 fn conditions_below_a_home_that_is_not_there() {
     let mut sandbox = Sandbox::new();
     sandbox.0.write("folder/file", "");

@@ -41,7 +41,7 @@ use super::config;
 use super::reflog;
 pub use super::reflog::LogRecord;
 use super::reftable::{self, Merged, Stack};
-use super::repository::{RefFormat, Repository};
+use super::repository::{RefFormat, Repository, git_dir};
 use crate::environment::Environment;
 use vigil_linux::Errno;
 use vigil_linux::stat::lstat_path;
@@ -180,12 +180,18 @@ impl Refs {
                 Raw::Direct(id) => return Ok(Head::Branch { name, id: Some(id) }),
                 Raw::Symbolic(target) if name::is_valid(&target) => name = target,
                 Raw::Missing if depth == 0 && self.head_is_stub => return Ok(Head::lost()),
+                // To find a repository, git looks only at the beginning of the file.
+                Raw::Broken if depth == 0 && self.begins_as_head() => return Ok(unknown),
                 Raw::Missing | Raw::Broken if depth == 0 => return Err(Error::BrokenHead),
                 Raw::Missing => return Ok(Head::Branch { name, id: None }),
                 Raw::Symbolic(_) | Raw::Broken => return Ok(unknown),
             }
         }
         Ok(unknown)
+    }
+
+    fn begins_as_head(&self) -> bool {
+        git_dir::is_head(&self.git_dir.join("HEAD")).unwrap_or(false)
     }
 
     /// Returns the object that `full_name` leads to, through symbolic references; `None` if there is none, or only a

@@ -96,7 +96,7 @@ fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> 
 }
 
 /// Whether `path` is a HEAD: a symbolic reference below `refs/`, or an object id.
-fn is_head(path: &Path) -> Result<bool, Error> {
+pub(crate) fn is_head(path: &Path) -> Result<bool, Error> {
     let mut buffer = [0; 255];
     let start = match read_start(path, &mut buffer) {
         Ok(start) => start,
