@@ -900,6 +900,17 @@ fn a_head_that_only_begins_with_an_id_leads_nowhere() {
 }
 
 #[test]
+fn an_empty_commondir_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["worktree", "add", "-q", "linked"]);
+    sandbox.write_in_git_dir("worktrees/linked/commondir", "");
+    sandbox.assert_same(&["-C", "linked", "status"], "");
+    sandbox.assert_same(&["-C", "linked", "cat-file", "-t", "HEAD"], "");
+    sandbox.write_in_git_dir("commondir", "");
+    sandbox.assert_same(&["status"], "");
+}
+
+#[test]
 fn conditions_below_a_home_that_is_not_there() {
     let mut sandbox = Sandbox::new();
     sandbox.0.write("folder/file", "");

@@ -53,7 +53,8 @@ pub(crate) fn common_dir_file(
         // For git a dangling symbolic link is a file that cannot be read.
         Err(errno) if is_missing(errno) && lstat_path(&file).is_err() => return Ok(None),
         outcome => {
-            let why = outcome.err().map_or("Success".into(), errno::text);
+            // For an empty file git tells the error that came last, which is that it has missed another file.
+            let why = errno::text(outcome.err().unwrap_or(Errno::NOENT));
             return Err(Error::Refused(format!(
                 "failed to read {}: {why}",
                 raw_path(&file)
