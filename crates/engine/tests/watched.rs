@@ -313,6 +313,39 @@ fn a_link_in_the_place_of_a_directory_is_followed_anew_each_time() {
 }
 
 #[test]
+fn a_directory_in_the_place_of_a_file_may_become_a_repository_and_cease_to_be_one() {
+    let play = Playground::new();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut watched = play.session(Some(&watcher));
+    let mut same = |step: &str| {
+        for question in [0, 3, 4] {
+            let unchanged = watched.prove_unchanged();
+            let answer = answer_of(&mut watched, question, unchanged);
+            let truth = answer_of(&mut play.session(None), question, None);
+            assert_eq!(answer, truth, "{step}, question {question}");
+        }
+    };
+    same("a file");
+    for place in ["a", "d/b"] {
+        let place = play.0.top().join(place);
+        fs::remove_file(&place).unwrap();
+        fs::create_dir(&place).unwrap();
+        same("a directory");
+        play.0.git_in(&place, ["init", "-q"]);
+        same("a repository without commits");
+        // Nothing is heard of what happens in the repository.
+        let commit = ["commit", "-q", "--allow-empty", "-m", "first"];
+        play.0.git_in(&place, commit);
+        same("a repository");
+        let (head, elsewhere) = (place.join(".git/HEAD"), place.join(".git/HEAD.old"));
+        fs::rename(&head, &elsewhere).unwrap();
+        same("a damaged repository");
+        fs::rename(&elsewhere, &head).unwrap();
+        same("a repository again");
+    }
+}
+
+#[test]
 fn a_file_that_only_its_contents_told_apart_is_looked_at_again_after_a_younger_index() {
     let play = Playground::new();
     play.0.git(["config", "core.trustctime", "false"]);

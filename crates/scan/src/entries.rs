@@ -131,8 +131,13 @@ pub(super) fn check(
             return Ok(None);
         }
     };
-    // A hard link can be written through another directory, and a file with an odd name is not in this directory.
-    *has_events = !(stat.nlink > 1 && !stat.is_dir() || has_impossible_component(file.name()));
+    // A hard link can be written through another directory, and a file with an odd name is not in this directory. A directory in
+    // the place of a file may become a repository: that depends on what is inside, which is not watched.
+    let is_changed_elsewhere = match stat.is_dir() {
+        true => !file.is_nested(),
+        false => stat.nlink > 1,
+    };
+    *has_events = !(is_changed_elsewhere || has_impossible_component(file.name()));
     match scan.system.compare_stat(file, &stat, &|| place.path()) {
         Ok(()) => Ok(None),
         Err(Difference::Certain(observed)) => Ok(Some(observed)),

@@ -16,8 +16,8 @@ pub trait Watch: Sync {
 /// What may change without an event. Paths are from the top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SilentPaths {
-    /// Tracked files, by number: those with other hard links through which they may be written, and those whose contents no
-    /// stamp vouches for.
+    /// Tracked files, by number: those with other hard links through which they may be written, those whose contents no
+    /// stamp vouches for, and those with a directory in their place.
     pub files: Vec<u32>,
     /// Folders with tracked files, for what else is in them.
     pub folders: Vec<BString>,

@@ -85,7 +85,7 @@ fn why_tells_what_is_looked_at_for_every_question() {
     sandbox.let_daemon_answer();
     assert_eq!(
         sandbox.last_explanation("file"),
-        "the daemon looks at it for every question: it has other names, or is a link or converted"
+        "the daemon looks at it for every question: it has other names, is a link or converted, or has a directory in its place"
     );
     let output = sandbox.command(VIGIL, "work", &["why", "file"]);
     let mut without = output;

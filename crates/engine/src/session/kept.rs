@@ -17,7 +17,8 @@ use crate::status::{Status, StatusRequest};
 const LOOKED_AT_MAX: usize = 100;
 
 /// Reasons why something is looked at for each question.
-const OTHER_NAMES: &str = "it has other names, or is a link or converted";
+const OTHER_NAMES: &str =
+    "it has other names, is a link or converted, or has a directory in its place";
 const NESTED: &str = "it is a repository, or may become one";
 const SILENT_BESIDE: &str = "what is beside its tracked files cannot be heard of";
 
