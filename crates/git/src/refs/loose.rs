@@ -147,6 +147,8 @@ pub(super) struct Folder {
     pub(super) path: PathBuf,
     /// The full names of files that may be references.
     pub(super) files: Vec<BString>,
+    /// The full names of symbolic links that lead to no file or directory yet.
+    pub(super) dangling: Vec<BString>,
 }
 
 /// Calls `found` with every directory under `root`/`prefix`, including that one; `prefix` has no trailing slash. Lock files
@@ -158,6 +160,7 @@ pub(super) fn list(root: &Path, prefix: &[u8], unread: &Unread, found: &mut dyn 
         let mut folder = Folder {
             path: root.join(OsStr::from_bytes(&name)),
             files: Vec::new(),
+            dangling: Vec::new(),
         };
         folder.read_names(&name, unread, |inner, is_link| {
             if !is_link || !is_linked {
@@ -201,10 +204,11 @@ impl Folder {
                 false => Some(kind),
             };
             let full = join(name.as_ref(), file_name.as_bstr());
-            if kind.is_some_and(|kind| kind.is_file()) {
-                self.files.push(full);
-            } else if kind.is_some_and(|kind| kind.is_dir()) {
-                inner(full, is_link);
+            match kind {
+                Some(kind) if kind.is_file() => self.files.push(full),
+                Some(kind) if kind.is_dir() => inner(full, is_link),
+                _ if is_link => self.dangling.push(full),
+                _ => {}
             }
         }
     }

@@ -131,9 +131,10 @@ fn observe_at(before: Timestamp, path: &Path) -> Result<Observation, Error> {
     seen.map_err(|error| Error::read(path, error.into()))
 }
 
-/// Returns the names of the files in `folder`, without its own.
+/// Returns the names of the files in `folder`, without its own, and of links that may lead to files later.
 fn names_of(folder: &loose::Folder) -> Vec<(CString, Option<Observation>)> {
-    let own = folder.files.iter().filter_map(|name| {
+    let own = folder.files.iter().chain(&folder.dangling);
+    let own = own.filter_map(|name| {
         let name = file_name(name.as_ref());
         Some((CString::new(name.to_vec()).ok()?, None))
     });

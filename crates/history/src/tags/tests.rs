@@ -2,6 +2,7 @@ use std::fs;
 
 use super::*;
 use crate::testing::OpenRepository as _;
+use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// Returns the last of the tags that git finds for a commit.
@@ -188,11 +189,14 @@ fn a_link_to_a_tag_is_read_each_time() {
     let one = sandbox.commit("one");
     let two = sandbox.commit("two");
     let elsewhere = sandbox.root().join("elsewhere");
-    fs::write(&elsewhere, format!("{one}\n")).unwrap();
     let tags = sandbox.git_dir().join("refs/tags");
     fs::create_dir_all(&tags).unwrap();
     std::os::unix::fs::symlink(&elsewhere, tags.join("link")).unwrap();
+    wait_for_tick();
     let mut asker = TagQuery::new(&sandbox);
+    // As long as it leads nowhere, it is no tag.
+    assert_eq!(asker.ask(&one), None);
+    fs::write(&elsewhere, format!("{one}\n")).unwrap();
     assert_eq!(asker.ask(&one), git_tag(&sandbox, &one));
     assert_eq!(asker.ask(&one), Some("link".into()));
     fs::write(&elsewhere, format!("{two}\n")).unwrap();
