@@ -9,11 +9,22 @@ use std::path::Path;
 
 use bstr::BString;
 use gix_hash::ObjectId;
-use vigil_linux::stat::stat_path;
+use vigil_linux::Errno;
+use vigil_linux::stat::{lstat_path, stat_path};
 
 pub use self::todo::{Todo, comment_prefix};
 use super::refs::{self, Refs};
 use super::repository::Repository;
+
+/// The names in a worktree's folder by which operations are known.
+const NAMES: [&str; 6] = [
+    "rebase-merge",
+    "rebase-apply",
+    "MERGE_HEAD",
+    "REVERT_HEAD",
+    "CHERRY_PICK_HEAD",
+    "BISECT_LOG",
+];
 
 /// The program that left a rebase's directory behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +113,13 @@ impl Operation {
             cherry_pick_head,
             is_bisect: is_file("BISECT_LOG"),
         })
+    }
+
+    /// Whether anything in the worktree's folder has a name by which an operation is known. If it stands for none now, it may do
+    /// so later: what it leads to may come.
+    pub fn may_come(repo: &Repository) -> bool {
+        let mut names = NAMES.iter();
+        names.any(|name| lstat_path(&repo.git_dir.join(name)) != Err(Errno::NOENT))
     }
 
     /// gitstatusd's name for the operation in progress; empty if there is none. Of several, the first in the

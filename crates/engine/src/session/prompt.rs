@@ -175,7 +175,8 @@ impl Session {
         // With reftables, references are not files in this folder.
         let are_here = self.repository.ref_format == RefFormat::Files
             && !self.repository.keeps_references_elsewhere();
-        let is_idle = operation == Operation::default() && are_here;
+        let is_idle =
+            operation == Operation::default() && are_here && !Operation::may_come(&self.repository);
         self.prompt.idle_git_dir = seen.filter(|_| is_idle);
         Ok(operation.action())
     }

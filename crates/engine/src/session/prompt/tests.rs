@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::session_at;
+use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::Sandbox;
 
 const DIRS: [&str; 3] = ["a", "b", "b/c"];
@@ -204,4 +205,23 @@ fn nothing_behind_a_link_to_itself_is_reported() {
         assert_eq!(git_counts(&sandbox), expected, "{target}");
         std::fs::remove_file(&dir).unwrap();
     }
+}
+
+#[test]
+fn an_operation_that_comes_behind_a_link_is_seen() {
+    let sandbox = repository();
+    let mut action = {
+        let mut session = session(&sandbox);
+        move || session.prompt(&request(1), None).unwrap().action
+    };
+    assert_eq!(action(), "");
+    let elsewhere = sandbox.root().join("elsewhere");
+    let place = sandbox.git_dir().join("MERGE_HEAD");
+    std::os::unix::fs::symlink(&elsewhere, place).unwrap();
+    wait_for_tick();
+    assert_eq!(action(), "");
+    std::fs::write(&elsewhere, sandbox.git(["rev-parse", "HEAD"])).unwrap();
+    assert_eq!(action(), "merge");
+    std::fs::remove_file(&elsewhere).unwrap();
+    assert_eq!(action(), "");
 }
