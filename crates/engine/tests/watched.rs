@@ -426,6 +426,40 @@ fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_inde
 }
 
 #[test]
+fn attributes_in_conflict_that_are_not_checked_out_count_by_our_side() {
+    let play = Playground::new();
+    let write = |path: &str, text: &str| fs::write(play.0.top().join(path), text).unwrap();
+    write(".gitattributes", "a text\n");
+    write("a", "a\r\n");
+    play.0.git(["add", "a"]);
+    fs::remove_file(play.0.top().join(".gitattributes")).unwrap();
+    // Its contents decide.
+    let file = fs::File::options().write(true).open(play.0.top().join("a"));
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    file.unwrap().set_modified(long_ago).unwrap();
+    let blob = |text: &str| {
+        play.0
+            .git_with_input(["hash-object", "-w", "--stdin"], text)
+    };
+    let base = blob("");
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut watched = play.session(Some(&watcher));
+    for ours in ["a text\n", "a -text\n", "a text\n"] {
+        let sides = [(1, &base), (2, &blob(ours)), (3, &base)];
+        let sides = sides.map(|(side, id)| format!("100644 {id} {side}\t.gitattributes\n"));
+        let input = sides.concat();
+        play.0
+            .git_with_input(["update-index", "--index-info"], input);
+        for question in [3, 4] {
+            let unchanged = watched.prove_unchanged();
+            let answer = answer_of(&mut watched, question, unchanged);
+            let truth = answer_of(&mut play.session(None), question, None);
+            assert_eq!(answer, truth, "{ours:?}, question {question}");
+        }
+    }
+}
+
+#[test]
 fn a_working_copy_with_a_submodule_is_not_fully_watched() {
     let play = Playground::new();
     let watcher = Arc::new(Watcher::new().unwrap());

@@ -606,15 +606,22 @@ fn governed_otherwise(
     now: &Tracked,
     tree_diff: &TreeDiff,
 ) -> Vec<BString> {
-    let entry = |tracked: &Tracked, number: DirNumber, name: &[u8]| {
-        let directory =
-            (number < tracked.directory_number_end()).then(|| tracked.directory(number))?;
-        let file = directory.file(directory.position(name))?;
-        (file.name() == name).then(|| (file.id(), file.mode(), file.flags()))
+    // All sides: of a file in conflict, ours counts.
+    let entries = |tracked: &Tracked, number: DirNumber, name: &[u8]| -> Vec<_> {
+        if number >= tracked.directory_number_end() {
+            return Vec::new();
+        }
+        let directory = tracked.directory(number);
+        let sides = directory.files_from(directory.position(name));
+        let sides = sides.map(|(_, file)| file);
+        let sides = sides.take_while(|file| file.name() == name);
+        sides
+            .map(|file| (file.id(), file.mode(), file.flags()))
+            .collect()
     };
     let is_other = |number: &DirNumber| {
         let mut names = GOVERNING.iter();
-        names.any(|name| entry(before, *number, name) != entry(now, *number, name))
+        names.any(|name| entries(before, *number, name) != entries(now, *number, name))
     };
     // Governing files in folders that are gone do not matter.
     let others = tree_diff
@@ -628,8 +635,8 @@ fn governed_otherwise(
     };
     let counts = |number: DirNumber, path: &BStr| {
         GOVERNING.iter().any(|name| {
-            let (old, new) = (entry(before, number, name), entry(now, number, name));
-            let mut recorded = [&old, &new].into_iter().flatten();
+            let (old, new) = (entries(before, number, name), entries(now, number, name));
+            let mut recorded = old.iter().chain(&new);
             let is_left_out = recorded.any(|(_, _, flags)| flags.is_skip_worktree());
             old != new && (is_left_out || !is_checked_out(join(path, BStr::new(name))))
         })
