@@ -184,7 +184,7 @@ fn relative(text: &BStr) -> BString {
     }
 }
 
-/// Splits off flags at the beginning that stand in parentheses of their own.
+/// Splits off flags at the beginning that stand in parentheses of their own. After such flags, Mercurial uses the first line alone.
 fn flags(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = text.strip_prefix(b"(?")?;
     let len = rest
@@ -193,5 +193,27 @@ fn flags(text: &[u8]) -> Option<(&[u8], &[u8])> {
         .count();
     let (flags, rest) = rest.split_at(len);
     let rest = rest.strip_prefix(b")")?;
+    let rest = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
     (!flags.is_empty()).then_some((flags, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_put_around_what_is_searched() {
+        for (text, expected) in [
+            ("a", ".*a"),
+            ("^a", "^a"),
+            ("(?i)a", "(?i:.*a)"),
+            ("(?i)^a", "(?i:^a)"),
+            ("(?q)a", ".*(?q)a"),
+            ("a\nb", ".*a\nb"),
+            ("(?s)a\nb", "(?s:.*a)"),
+            ("(?s)\na", "(?s:.*)"),
+        ] {
+            assert_eq!(relative(text.into()), expected, "{text}");
+        }
+    }
 }
