@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::kinds::{Kind, Pattern};
 use super::lookaround::{LookaroundSet, NEST_MAX};
-use super::regular::{RegexError, branches, translate};
+use super::regular::{NOT_AT_WORD_END, RegexError, branches, translate};
 use crate::abort::Abort;
 use crate::bytes::{bytes, join};
 
@@ -103,13 +103,22 @@ impl Compiled {
             true => None,
             false => Some(regex(&plain.join("|"), size_max).map_err(|_| too_much())?),
         };
-        Ok(Self {
+        let lookarounds = lookaround.iter().map(|branch| branch.text.as_str());
+        let mut texts = plain.iter().map(String::as_str).chain(lookarounds);
+        let depends_on_release = texts.any(|text| text.contains(NOT_AT_WORD_END));
+        let compiled = Self {
             regex,
             lookaround: LookaroundSet::new(&lookaround).ok_or_else(too_much)?,
             directories: None,
             text,
             files,
-        })
+        };
+        match depends_on_release && compiled.is_match(BStr::new("")) {
+            true => Err(Abort::unsupported(
+                "a pattern with '\\B' that may match nothing",
+            )),
+            false => Ok(compiled),
+        }
     }
 
     /// Returns whether a pattern matches `path`.
@@ -183,5 +192,28 @@ fn abort_of(patterns: &[Pattern], suffix: &str, wrong: RegexError) -> Abort {
     match wrong {
         RegexError::OnlyPython(what) => Abort::unsupported(bytes!("a pattern with ", what)),
         RegexError::Syntax => Abort::plain("invalid pattern"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compiled(regular: &str) -> Result<Compiled, Abort> {
+        let pattern = Pattern::from_top(Kind::Re, regular.as_bytes(), b"");
+        Compiled::new(&[pattern], SUFFIX)
+    }
+
+    const SUFFIX: &str = "$";
+
+    #[test]
+    fn an_empty_text_between_words_is_left_to_python() {
+        for regular in [r"\B", r"a|(?:\B)*", r"(?!b)\B"] {
+            let refused = compiled(regular).unwrap_err();
+            assert_eq!(refused.kind, crate::abort::Kind::Unsupported, "{regular}");
+        }
+        let within = compiled(r"a\Bb").unwrap();
+        assert!(within.is_match("ab".into()));
+        assert!(!within.is_match("".into()));
     }
 }

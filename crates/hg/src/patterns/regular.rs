@@ -12,6 +12,9 @@ const DEPTH_MAX: usize = 200;
 /// Python's limit: a count must be less.
 const REPEAT_MAX: u32 = u32::MAX;
 
+/// In a translation, the assertion that no word begins or ends here. It holds in an empty text, but not in some releases of Python.
+pub(super) const NOT_AT_WORD_END: &str = r"\B";
+
 /// Why a regular expression cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegexError {
@@ -132,7 +135,6 @@ impl<'p> Translation<'p> {
 
     /// Reads flags for the whole expression, which are at its beginning.
     fn global_flags(&mut self, flags: &mut Flags) -> Result<(), RegexError> {
-        let mut alphabet = None;
         loop {
             let Some(rest) = self.rest.strip_prefix(b"(?") else {
                 return Ok(());
@@ -150,13 +152,6 @@ impl<'p> Translation<'p> {
             }
             for letter in letters {
                 set_flag(flags, *letter, true)?;
-                if !matches!(letter, b'a' | b'L') {
-                    continue;
-                }
-                if alphabet.is_some_and(|alphabet| alphabet != letter) {
-                    return Err(RegexError::OnlyPython("two alphabets"));
-                }
-                alphabet = Some(letter);
             }
             self.rest = rest;
         }
@@ -186,7 +181,7 @@ impl<'p> Translation<'p> {
             if matches!(first, b'|' | b')') {
                 break;
             }
-            if flags.is_verbose && self.skip_white_space() {
+            if flags.is_verbose && self.skip_white_space()? {
                 continue;
             }
             if let Some((least, most)) = self.repetition()? {
@@ -213,20 +208,31 @@ impl<'p> Translation<'p> {
     }
 
     /// Skips white space and comments, which mean nothing in verbose expressions.
-    fn skip_white_space(&mut self) -> bool {
-        match self.rest.first() {
+    fn skip_white_space(&mut self) -> Result<bool, RegexError> {
+        Ok(match self.rest.first() {
             Some(b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c) => {
                 self.next();
                 true
             }
             Some(b'#') => {
-                let end = self.rest.iter().position(|byte| *byte == b'\n');
-                let end = end.unwrap_or(self.rest.len());
-                self.rest = self.rest.get(end..).unwrap_or_default();
+                self.skip_past(b'\n')?;
                 true
             }
             _ => false,
+        })
+    }
+
+    /// Skips a comment with its end. Python reads a backslash together with what it escapes, in comments too. Returns whether
+    /// the end is there.
+    fn skip_past(&mut self, end: u8) -> Result<bool, RegexError> {
+        while let Some(byte) = self.next() {
+            match byte {
+                byte if byte == end => return Ok(true),
+                b'\\' => self.next().map(drop).ok_or(RegexError::Syntax)?,
+                _ => {}
+            }
         }
+        Ok(false)
     }
 
     /// Reads a repetition of the last item, if there is one here.
@@ -245,9 +251,9 @@ impl<'p> Translation<'p> {
     /// Reads a counted repetition; returns `None` if the braces stand for themselves.
     fn counted(&mut self) -> Result<Option<(u32, Option<u32>)>, RegexError> {
         let inner = self.rest.get(1..).unwrap_or_default();
-        let (least, rest) = number(inner)?;
+        let (least, rest) = digits(inner);
         let (most, rest) = match rest.strip_prefix(b",") {
-            Some(rest) => number(rest)?,
+            Some(rest) => digits(rest),
             None => (least, rest),
         };
         let has_comma = inner
@@ -257,10 +263,11 @@ impl<'p> Translation<'p> {
         let Some(rest) = rest.strip_prefix(b"}") else {
             return Ok(None);
         };
-        if least.is_none() && !has_comma {
+        if least.is_empty() && !has_comma {
             return Ok(None);
         }
-        let least = least.unwrap_or(0);
+        let least = number(least)?.unwrap_or(0);
+        let most = number(most)?;
         if most.is_some_and(|most| most < least) {
             return Err(RegexError::Syntax);
         }
@@ -343,7 +350,7 @@ impl<'p> Translation<'p> {
             Some(b'A') => self.out.push_str(r"\A"),
             Some(b'Z') => self.out.push_str(r"\z"),
             Some(b'b') => self.out.push_str(r"\b"),
-            Some(b'B') => self.out.push_str(r"\B"),
+            Some(b'B') => self.out.push_str(NOT_AT_WORD_END),
             Some(b'1'..=b'9') => return self.numbered(flags),
             _ => {
                 let (escaped, rest) = sets::escape(self.rest)?;
@@ -410,10 +417,10 @@ impl<'p> Translation<'p> {
                 false => Err(RegexError::Syntax),
             };
         } else if self.take(b"#") {
-            let end = self.rest.iter().position(|byte| *byte == b')');
-            let end = end.ok_or(RegexError::Syntax)?;
-            self.rest = self.rest.get(end.saturating_add(1)..).unwrap_or_default();
-            return Ok((Last::Nothing, Width::NOTHING));
+            return match self.skip_past(b')')? {
+                true => Ok((Last::Nothing, Width::NOTHING)),
+                false => Err(RegexError::Syntax),
+            };
         } else if self.take(b"=") {
             return self.look(flags, false, false);
         } else if self.take(b"!") {
@@ -451,6 +458,9 @@ impl<'p> Translation<'p> {
         let width = self.alternatives(flags)?;
         if !self.take(b")") {
             return Err(RegexError::Syntax);
+        }
+        if self.out.contains(NOT_AT_WORD_END) {
+            return Err(RegexError::OnlyPython("'\\B' in an assertion"));
         }
         let seen = LookaroundRegex {
             text: std::mem::replace(&mut self.out, out),
@@ -512,7 +522,6 @@ impl<'p> Translation<'p> {
                 // Python allows the letters that choose an alphabet to be set, not cleared.
                 Some(b'a' | b'L' | b'u') if !value => return Err(RegexError::Syntax),
                 // Nor both to be set, nor any letter to be set and cleared.
-                Some(b'a') if on.contains(&b'L') => return Err(RegexError::Syntax),
                 Some(b'L') if on.contains(&b'a') => return Err(RegexError::Syntax),
                 Some(letter) if !value && on.contains(&letter) => return Err(RegexError::Syntax),
                 Some(letter) => {
@@ -534,25 +543,28 @@ fn set_flag(flags: &mut Flags, letter: u8, value: bool) -> Result<(), RegexError
         b'm' => flags.is_multiline = value,
         b's' => flags.dot_is_all = value,
         b'x' => flags.is_verbose = value,
-        // Matching is over ASCII anyway, and the locale's letters are taken to be the same.
-        b'a' | b'L' => {}
+        // Matching is over ASCII anyway.
+        b'a' => {}
+        b'L' => return Err(RegexError::OnlyPython("the letters of a locale")),
         _ => return Err(RegexError::Syntax),
     }
     Ok(())
 }
 
-/// Splits off a number at the beginning, if there is one.
-fn number(text: &[u8]) -> Result<(Option<u32>, &[u8]), RegexError> {
-    let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at(len);
+/// Splits off the digits at the beginning.
+fn digits(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.iter().take_while(|byte| byte.is_ascii_digit()).count())
+}
+
+/// Returns the number that the digits stand for, if there are any. One that is too large makes Python fail, in words of its own.
+fn number(digits: &[u8]) -> Result<Option<u32>, RegexError> {
+    let digits = std::str::from_utf8(digits).unwrap_or_default();
     if digits.is_empty() {
-        return Ok((None, rest));
+        return Ok(None);
     }
-    let digits = std::str::from_utf8(digits).map_err(|_| RegexError::Syntax)?;
-    let number: u64 = digits.parse().map_err(|_| RegexError::Syntax)?;
-    match u32::try_from(number) {
-        Ok(number) if number < REPEAT_MAX => Ok((Some(number), rest)),
-        _ => Err(RegexError::Syntax),
+    match digits.parse() {
+        Ok(number) if number < REPEAT_MAX => Ok(Some(number)),
+        _ => Err(RegexError::OnlyPython("so large a count")),
     }
 }
 

@@ -42,6 +42,8 @@ fn matches_are_those_of_python() {
         ("(?:a|b)*?c", "abac", true),
         ("(?P<n>a)b", "ab", true),
         ("a(?#no)b", "ab", true),
+        (r"a(?#\))b", "ab", true),
+        ("(?x)a# \\\nc\nb", "ab", true),
         (r"\.\-\_\/", ".-_/", true),
         (r"\bab\b", "ab c", true),
         ("", "anything", true),
@@ -96,6 +98,9 @@ fn patterns_that_python_refuses_are_refused() {
         "(?i-i:a)",
         "(?aL:a)",
         "(?aL)a",
+        r"a(?#\)",
+        "a(?#\\",
+        "(?x)a#\\",
     ] {
         assert_eq!(
             translate(pattern.as_bytes()),
@@ -115,9 +120,16 @@ fn features_that_only_python_has_are_named() {
         "a++",
         "(a)(?(1)b)",
         "(?a)(?L)a",
+        "(?L)a",
+        "(?iL:[^A])",
         "[[a]",
         "[a&&b]",
         "[a-b--c]",
+        "a{4294967295}",
+        "a{,99999999999999999999}",
+        "{4294967295}",
+        r"(?=\B)",
+        r"(?=(?<!\B))",
     ] {
         assert!(
             matches!(
