@@ -292,9 +292,7 @@ impl IgnoreReader {
         for pattern in below {
             let source = root.join(path_of(&pattern.source));
             let folder = source.parent().unwrap_or(root);
-            let file = normal_path(bytes_of(&folder.join(path_of(&pattern.text))));
-            let file = path_of(&file).to_owned();
-            let new_root = file.parent().unwrap_or(root).to_path_buf();
+            let (new_root, file) = subincluded(folder, &pattern.text);
             let prefix = prefix_of(&new_root, root)?;
             if self.from.contains(&file) {
                 continue;
@@ -350,6 +348,20 @@ impl Subinclude {
             }
         })
     }
+}
+
+/// Returns the directory below which the patterns of a file apply, and the file, whose path `text` is relative to `folder`. As in
+/// Mercurial, the directory is what the text says before its last slash, even if no file is named after that.
+pub(super) fn subincluded(folder: &Path, text: &[u8]) -> (PathBuf, PathBuf) {
+    let whole = folder.join(path_of(text));
+    let whole = bytes_of(&whole);
+    let start = whole
+        .rfind_byte(b'/')
+        .map_or(0, |slash| slash.saturating_add(1));
+    let (directory, name) = whole.split_at_checked(start).unwrap_or_default();
+    let directory = path_of(&normal_path(directory)).to_owned();
+    let file = directory.join(path_of(name));
+    (directory, file)
 }
 
 /// Returns the path of `folder` from `root`, with a slash at its end; empty for the top.

@@ -6,10 +6,10 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::compiled::Compiled;
 use super::file::parse;
-use super::ignore::{DEPTH_MAX, FILES_MAX, SUFFIX};
+use super::ignore::{DEPTH_MAX, FILES_MAX, SUFFIX, subincluded};
 use super::kinds::{Kind, Pattern};
 use super::user_paths::canonical;
-use crate::bytes::{normal_path, trim};
+use crate::bytes::trim;
 use crate::text_file;
 use vigil_stamp::paths::{bytes_of, path_of};
 
@@ -63,8 +63,8 @@ impl Search {
                 }
                 Kind::SubInclude => {
                     let folder = file.parent().unwrap_or(root);
-                    let inner = normal_path(bytes_of(&folder.join(path_of(text_of_line))));
-                    self.below(root, path_of(&inner), path, deeper)
+                    let (new_root, inner) = subincluded(folder, text_of_line);
+                    self.below(root, &new_root, &inner, path, deeper)
                 }
                 _ => {
                     let pattern = Pattern::from_top(kind, text_of_line, bytes_of(file));
@@ -88,9 +88,15 @@ impl Search {
         None
     }
 
-    /// Searches `file`, whose patterns apply below its folder.
-    fn below(&mut self, root: &Path, file: &Path, path: &BStr, depth: usize) -> Option<IgnoreLine> {
-        let new_root = file.parent().unwrap_or(root);
+    /// Searches `file`, whose patterns apply below `new_root`.
+    fn below(
+        &mut self,
+        root: &Path,
+        new_root: &Path,
+        file: &Path,
+        path: &BStr,
+        depth: usize,
+    ) -> Option<IgnoreLine> {
         let prefix = canonical(root, root, bytes_of(new_root)).ok()?;
         let rest = match prefix.is_empty() {
             true => path.as_bytes(),
@@ -150,6 +156,20 @@ mod tests {
             Some(("d/third".into(), 1, "^b".into()))
         );
         assert_eq!(line(&files, "b"), None);
+    }
+
+    #[test]
+    fn a_name_that_is_a_directory_includes_nothing() {
+        let files = [
+            (
+                "first",
+                "subinclude:\nsubinclude:.\nsubinclude:..\nsubinclude:d/\nsubinclude:d/..\nsubinclude:second/\nb\n",
+            ),
+            ("second", "^a\n"),
+            ("d/third", "^a\n"),
+        ];
+        assert_eq!(line(&files, "a"), None);
+        assert_eq!(line(&files, "d/b"), Some(("first".into(), 7, "b".into())));
     }
 
     #[test]
