@@ -196,10 +196,17 @@ impl Forest {
         if node.refused.replace(why).is_none() {
             self.refused = self.refused.saturating_add(1);
         }
-        if let Some(before) = node.wd.take() {
-            self.release_watch(before, id);
+        match node.wd.take() {
+            None => self.report_folder(tree, path),
+            Some(before) => {
+                self.release_watch(before, id);
+                // Other readers rely on the watch, and hear nothing from now on.
+                let now = self.now;
+                if let Some(tree) = self.trees.get_mut(&tree) {
+                    tree.each_journal(|journal| journal.add_folder(path, now));
+                }
+            }
         }
-        self.report_folder(tree, path);
     }
 
     /// Starts the second journal of `tree`, which also reports each newly watched folder as changed.

@@ -494,3 +494,32 @@ fn a_folder_that_cannot_be_watched_is_reported_by_itself() {
     assert!(!changes.everything);
     assert_eq!(changes.folders, BTreeSet::from(["a".into(), "a/b".into()]));
 }
+
+#[test]
+fn a_folder_that_can_be_watched_no_longer_has_changed_for_those_who_relied_on_it() {
+    let mut forest = Forest::default();
+    let tree = forest.begin();
+    for (path, wd) in [("", 1), ("a", 2), ("a/b", 3)] {
+        forest.record_watch(tree, path.into(), wd);
+    }
+    let position = forest.journal(tree).unwrap().end();
+    let mut refuse = |path: &str, wanted: &[&str]| {
+        let why = Unwatched::Refused(vigil_linux::Errno::NOMEM);
+        forest.record_refusal(tree, path.into(), why);
+        let changes = forest.journal(tree).unwrap().since(position);
+        let folders: Vec<_> = changes.folders.iter().map(ToString::to_string).collect();
+        assert_eq!(folders, wanted, "{path}");
+        assert_eq!(changes.everything, path.is_empty());
+    };
+    refuse("c", &[]);
+    refuse("a", &["a"]);
+    refuse("", &[]);
+    assert_eq!(forest.take_unused_watches(), [2, 1]);
+    // Nobody relies on what is not watched.
+    let position = forest.journal(tree).unwrap().end();
+    for path in ["", "a", "c"] {
+        forest.record_refusal(tree, path.into(), Unwatched::RanOut);
+    }
+    let changes = forest.journal(tree).unwrap().since(position);
+    assert!(changes.is_empty());
+}
