@@ -101,20 +101,43 @@ impl Mounts {
         })
     }
 
-    /// The points where something was mounted or unmounted since the last call.
+    /// How the mounts changed since the last call; `None` if they did not.
     ///
     /// # Errors
     /// The table cannot be read, or is longer than what is read of it.
-    fn changed_points(&mut self) -> std::io::Result<Vec<PathBuf>> {
+    fn take_changes(&mut self) -> std::io::Result<Option<MountChanges>> {
         if !self.changes.have_occurred() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let now = mounts::table()?;
         let before = std::mem::replace(&mut self.table, now);
         match self.table.len() as u64 {
             mounts::TABLE_LEN_MAX.. => Err(ErrorKind::FileTooLarge.into()),
-            _ => Ok(mounts::changed_points(&before, &self.table)),
+            _ => Ok(Some(MountChanges {
+                points: mounts::changed_points(&before, &self.table),
+                present: mounts::below(Path::new("/"), &self.table),
+            })),
         }
+    }
+}
+
+/// How the mounts changed.
+#[derive(Debug, Default)]
+struct MountChanges {
+    /// The points where something was mounted or unmounted, by the tables.
+    points: Vec<PathBuf>,
+    /// The points where something is mounted now. It may have replaced another folder of the same path: the kernel uses the
+    /// numbers of mounts again, and the tables then look the same.
+    present: Vec<PathBuf>,
+}
+
+impl MountChanges {
+    /// Whether another folder may be at `top` or below it. That at `top` itself is known by its inode.
+    fn concern(&self, top: &Path) -> bool {
+        let mut points = self.points.iter();
+        let mut present = self.present.iter();
+        points.any(|point| point.starts_with(top) || top.starts_with(point))
+            || present.any(|point| point != top && point.starts_with(top))
     }
 }
 
@@ -375,9 +398,9 @@ impl Inner {
     fn read_events(&mut self) {
         self.has_no_watch_left = false;
         self.drain_queue();
-        match self.mounts.as_mut().map(Mounts::changed_points) {
-            Some(Ok(points)) if points.is_empty() => {}
-            Some(Ok(points)) => self.doubt_trees_at(&points),
+        match self.mounts.as_mut().map(Mounts::take_changes) {
+            Some(Ok(None)) => {}
+            Some(Ok(Some(changes))) => self.doubt_trees_with(&changes),
             Some(Err(_)) | None => {
                 self.devices_that_report.clear();
                 self.forest.doubt_everything();
@@ -386,15 +409,12 @@ impl Inner {
         self.unwatch_unused();
     }
 
-    /// Doubts the trees that have other files since the mounts at `points` changed.
-    fn doubt_trees_at(&mut self, points: &[PathBuf]) {
+    /// Doubts the trees that may have other files since the mounts changed.
+    fn doubt_trees_with(&mut self, changes: &MountChanges) {
         self.devices_that_report.clear();
         for (top, known) in &self.trees {
-            let is_at = |point: &PathBuf| {
-                let is_at = |top: &Path| point.starts_with(top) || top.starts_with(point);
-                is_at(&top.path) || known.real_path.as_deref().is_none_or(is_at)
-            };
-            if points.iter().any(is_at) {
+            let real_path = known.real_path.as_deref();
+            if changes.concern(&top.path) || real_path.is_none_or(|top| changes.concern(top)) {
                 self.forest.doubt(known.id);
             }
         }

@@ -63,6 +63,16 @@ fn mounting() {
         sandbox.unmount(place);
         same();
     }
+    // A folder takes the place of the one that was mounted: the table of mounts is the same as before.
+    sandbox.run_script("mkdir -p above/place; mount --bind above/place work/dir/sub");
+    same();
+    sandbox.run_script(
+        "umount work/dir/sub; mv above gone; mkdir -p above/place; touch above/place/file
+         mount --bind above/place work/dir/sub",
+    );
+    same();
+    sandbox.unmount("work/dir/sub");
+    same();
     // Writes to a file that is mounted on another one.
     sandbox.run_script(
         "cp work/file else/other; echo nothing >else/patterns; cp else/patterns work/.gitignore",

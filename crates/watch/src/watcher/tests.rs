@@ -228,16 +228,27 @@ fn only_trees_where_mounts_changed_are_doubted() {
     let mut tree = TreeReader::of(&watcher, &top.join("link"));
     tree.watch(&top, "link");
     tree.changes();
-    for (point, is_at) in [
-        ("other", false),
-        ("realm", false),
-        ("real/below", true),
-        ("real", true),
-        ("link", true),
-        ("", true),
+    // Something that is mounted there as before may still be something else.
+    for (point, is_at, is_below) in [
+        ("other", false, false),
+        ("realm", false, false),
+        ("real/below", true, true),
+        ("real", true, false),
+        ("link", true, false),
+        ("", true, false),
     ] {
-        let points = [top.join(point)];
-        watcher.inner.lock().doubt_trees_at(&points);
-        assert_eq!(tree.changes().everything, is_at, "{point}");
+        let points = vec![top.join(point)];
+        let came = MountChanges {
+            points: points.clone(),
+            ..MountChanges::default()
+        };
+        let stayed = MountChanges {
+            present: points,
+            ..MountChanges::default()
+        };
+        for (changes, is_doubted) in [(came, is_at), (stayed, is_below)] {
+            watcher.inner.lock().doubt_trees_with(&changes);
+            assert_eq!(tree.changes().everything, is_doubted, "{changes:?}");
+        }
     }
 }
