@@ -25,6 +25,7 @@ use vigil_git::repository::discover;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_scan::progress::Progress;
 use vigil_testkit::chance::Chance;
+use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
 
@@ -422,6 +423,41 @@ fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_inde
             let truth = answer_of(&mut play.session(None), question, None);
             assert_eq!(answer, truth, "{mode}, question {question}");
         }
+    }
+}
+
+#[test]
+fn a_file_that_gets_another_link_again_is_looked_at_each_time_again() {
+    let play = Playground::new();
+    let at = |path: &str| play.0.top().join(path);
+    fs::write(at(".git/info/exclude"), "/x.o\n").unwrap();
+    let outside = play.0.home().join("outside/m");
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut watched = play.session(Some(&watcher));
+    let mut same = |step: &str| {
+        // Links that came just before a look prove nothing.
+        wait_for_tick();
+        for question in [3, 4, 3] {
+            let unchanged = watched.prove_unchanged();
+            let answer = answer_of(&mut watched, question, unchanged);
+            let truth = answer_of(&mut play.session(None), question, None);
+            assert_eq!(answer, truth, "{step}, question {question}");
+        }
+    };
+    same("one link");
+    for round in 0..2 {
+        fs::hard_link(at("d/a"), &outside).unwrap();
+        fs::set_permissions(at("d/a"), fs::Permissions::from_mode(0o644)).unwrap();
+        same("a link outside");
+        fs::remove_file(&outside).unwrap();
+        same("one link again");
+        fs::hard_link(at("d/a"), at("x.o")).unwrap();
+        same("a link beside");
+        fs::write(at("x.o"), format!("written by its other name {round}\n")).unwrap();
+        same("a write");
+        fs::remove_file(at("x.o")).unwrap();
+        fs::write(at("d/a"), "d/a\n").unwrap();
+        same("as it was");
     }
 }
 

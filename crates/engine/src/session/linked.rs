@@ -3,7 +3,7 @@
 //! later, and about files written through a descriptor whose name is gone: the event carries that name, and does not tell what
 //! other name the file has.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -15,6 +15,8 @@ use bstr::{BStr, BString};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, lstat_path};
 use vigil_model::path::parent;
+use vigil_model::timestamp::Timestamp;
+use vigil_stamp::Stamp;
 use vigil_watch::Changes;
 
 /// The maximum number of files remembered. Beyond it, all are in doubt again.
@@ -26,9 +28,11 @@ const ENTRIES_MIN: usize = 20_000;
 /// The files with several links that are known: any tracked ones among them are looked at for each question.
 #[derive(Debug, Default)]
 pub(super) struct Linked {
-    /// Device and inode of each.
-    known: HashSet<(u64, u64)>,
+    known: Links,
 }
+
+/// Files by device and inode, each with one of its paths.
+type Links = HashMap<(u64, u64), PathBuf>;
 
 impl Linked {
     /// Whether `changes` below `top` may be of files that are tracked by other links, which are not known yet. Everything must
@@ -40,7 +44,7 @@ impl Linked {
         changes: &Changes,
         below_folders: &Changes,
     ) -> bool {
-        let mut fresh = HashSet::new();
+        let mut fresh = Links::new();
         let mut any_nameless = false;
         if !below_folders.gone.is_empty() {
             self.known.clear();
@@ -50,8 +54,8 @@ impl Linked {
             match lstat_below(top, path.as_ref()) {
                 Ok(stat) if stat.is_file() && stat.nlink > 1 => {
                     let id = (stat.dev, stat.ino);
-                    if !self.known.contains(&id) {
-                        fresh.insert(id);
+                    if !self.known.contains_key(&id) {
+                        fresh.insert(id, below(top, path.as_ref()));
                     }
                 }
                 Err(Errno::NOENT) => {
@@ -74,7 +78,7 @@ impl Linked {
         folders: &BTreeSet<BString>,
         tracked: usize,
     ) -> bool {
-        let mut fresh = HashSet::new();
+        let mut fresh = Links::new();
         let mut pending: Vec<PathBuf> = folders
             .iter()
             .map(|path| below(top, path.as_ref()))
@@ -98,7 +102,8 @@ impl Linked {
                     Ok(kind) if kind.is_file() => {
                         let facts = entry.metadata().ok().filter(|facts| facts.nlink() > 1);
                         let id = facts.map(|facts| (facts.dev(), facts.ino()));
-                        fresh.extend(id.filter(|id| !self.known.contains(id)));
+                        let id = id.filter(|id| !self.known.contains_key(id));
+                        fresh.extend(id.map(|id| (id, entry.path())));
                     }
                     _ => {}
                 }
@@ -108,13 +113,26 @@ impl Linked {
     }
 
     /// Remembers the `fresh` files, and returns whether there are any.
-    fn remember(&mut self, fresh: HashSet<(u64, u64)>) -> bool {
+    fn remember(&mut self, fresh: Links) -> bool {
         if self.known.len().saturating_add(fresh.len()) > LINKED_MAX {
             self.known.clear();
         }
         let is_any = !fresh.is_empty();
         self.known.extend(fresh);
         is_any
+    }
+
+    /// Forgets the files of which a look that began at `began_at` may have seen only one link: their other links may have gone
+    /// where nobody watches. They were then not found to need a look for each question, and are in doubt when they get another
+    /// link.
+    pub(super) fn forget_former(&mut self, began_at: Timestamp) {
+        self.known.retain(|id, path| {
+            // A link that comes or goes changes the stamp.
+            lstat_path(path).is_ok_and(|stat| {
+                let is_still_linked = (stat.dev, stat.ino) == *id && stat.nlink > 1;
+                is_still_linked && Stamp::trusted(&stat, began_at).is_some()
+            })
+        });
     }
 }
 

@@ -275,8 +275,15 @@ impl WatchedFindings {
                 let is_kept = match focus {
                     None => true,
                     Some(focus) => {
+                        let began_at = vigil_stamp::now();
                         let later = scan(Some(&focus), &listener)?;
-                        kept.known.merge(tracked, &focus, later)
+                        let linked = kept.known.findings().silent_paths.files.clone();
+                        let is_kept = kept.known.merge(tracked, &focus, later);
+                        let still = &kept.known.findings().silent_paths.files;
+                        if linked.iter().any(|file| still.binary_search(file).is_err()) {
+                            self.linked.forget_former(began_at);
+                        }
+                        is_kept
                     }
                 };
                 let files = tracked.sums().entries as usize;
@@ -297,6 +304,7 @@ impl WatchedFindings {
         let position = tree.position();
         self.mounted = mounted_files(&key.top.path);
         let findings = scan(None, &listener)?;
+        self.linked.forget_former(seen_at);
         tree.finish_scan();
         let known = match KeptFindings::new(findings) {
             Ok(known) => known,
