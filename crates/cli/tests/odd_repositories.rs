@@ -1055,6 +1055,28 @@ fn broken_replace_references_are_warned_of() {
     sandbox.assert_same_name("HEAD:b");
 }
 
+/// To git, only what can be read and is no reference is a broken one.
+#[test]
+fn a_reference_that_cannot_be_read_is_not_called_broken() {
+    let sandbox = Sandbox::new();
+    sandbox.write_in_git_dir("refs/heads/garbage", "garbage\n");
+    for name in ["heads/circle", "tags/circle", "tags/HEAD"] {
+        let file = Path::new(name).file_name().unwrap();
+        let path = sandbox.top().join(".git/refs").join(name);
+        std::os::unix::fs::symlink(file, path).unwrap();
+    }
+    for arguments in [
+        &["status", "-sb"][..],
+        &["cat-file", "-t", "circle"],
+        &["cat-file", "-t", "refs/tags/circle"],
+        &["cat-file", "-t", "garbage"],
+        &["describe", "circle"],
+        &["describe", "--all"],
+    ] {
+        sandbox.assert_same_as_git(arguments);
+    }
+}
+
 #[test]
 fn a_log_of_the_stash_that_cannot_be_opened_has_no_records() {
     let sandbox = Sandbox::new();

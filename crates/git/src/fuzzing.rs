@@ -110,7 +110,7 @@ pub fn loose_reference(contents: &[u8], hash: Kind) -> Option<Result<ObjectId, B
     match loose::parse(contents, hash) {
         Raw::Direct(id) => Some(Ok(id)),
         Raw::Symbolic(target) => Some(Err(target)),
-        Raw::Missing | Raw::Broken => None,
+        Raw::Missing | Raw::Broken | Raw::Unreadable => None,
     }
 }
 

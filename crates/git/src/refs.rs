@@ -182,9 +182,11 @@ impl Refs {
                 Raw::Missing if depth == 0 && self.head_is_stub => return Ok(Head::lost()),
                 // To find a repository, git looks only at the beginning of the file.
                 Raw::Broken if depth == 0 && self.begins_as_head() => return Ok(unknown),
-                Raw::Missing | Raw::Broken if depth == 0 => return Err(Error::BrokenHead),
+                Raw::Missing | Raw::Broken | Raw::Unreadable if depth == 0 => {
+                    return Err(Error::BrokenHead);
+                }
                 Raw::Missing => return Ok(Head::Branch { name, id: None }),
-                Raw::Symbolic(_) | Raw::Broken => return Ok(unknown),
+                Raw::Symbolic(_) | Raw::Broken | Raw::Unreadable => return Ok(unknown),
             }
         }
         Ok(unknown)
@@ -213,7 +215,7 @@ impl Refs {
             match self.read(name.as_ref())? {
                 Raw::Direct(id) => return Ok(Some((name, id))),
                 Raw::Symbolic(target) => name = target,
-                Raw::Missing | Raw::Broken => return Ok(None),
+                Raw::Missing | Raw::Broken | Raw::Unreadable => return Ok(None),
             }
         }
         Ok(None)
@@ -308,7 +310,7 @@ impl Refs {
                     let id = self.resolve(name)?.unwrap_or(null);
                     found(name, &id, None);
                 }
-                Raw::Missing | Raw::Broken => found(name, &null, None),
+                Raw::Missing | Raw::Broken | Raw::Unreadable => found(name, &null, None),
             }
             Ok(())
         })
@@ -475,7 +477,7 @@ impl Refs {
     ///
     /// # Errors
     /// `packed-refs` or a reftable cannot be read, or there are too many open files to open a loose reference. One that cannot
-    /// be read for another reason counts as broken.
+    /// be read for another reason is [unreadable](Raw::Unreadable).
     pub fn read(&self, name: &BStr) -> Result<Raw, Error> {
         match &self.store {
             Store::Files { .. } => {

@@ -107,7 +107,7 @@ impl TagNames {
                 match raw {
                     Raw::Direct(id) if !id.is_null() => direct.push((name, *id, peeled)),
                     Raw::Symbolic(_) => unsettled.push(name),
-                    Raw::Direct(_) | Raw::Missing | Raw::Broken => {}
+                    Raw::Direct(_) | Raw::Missing | Raw::Broken | Raw::Unreadable => {}
                 }
                 Ok(())
             })?;

@@ -161,7 +161,7 @@ impl Listing {
     pub fn unpeeled(&self) -> Vec<ObjectId> {
         let direct = |raw: &Raw| match raw {
             Raw::Direct(id) => Some(*id),
-            Raw::Symbolic(_) | Raw::Missing | Raw::Broken => None,
+            Raw::Symbolic(_) | Raw::Missing | Raw::Broken | Raw::Unreadable => None,
         };
         match &self.storage {
             Storage::Files { loose, .. } => {

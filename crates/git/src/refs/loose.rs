@@ -61,16 +61,16 @@ impl<'a> Folders<'a> {
 
 /// Reads the loose reference in the file `path`.
 ///
-/// A file that may not be opened is broken, as in git; so is a pipe, on which git would wait.
+/// A file that cannot be read is unreadable; a pipe, on which git would wait, is broken.
 pub(super) fn read(path: &Path, hash: Kind, unread: &Unread) -> Loose {
     read_at(CWD, path, hash, unread)
 }
 
 /// As [`read`], with a path relative to `folder`.
 fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> Loose {
-    let broken = |error| {
+    let unreadable = |error| {
         unread.note(error);
-        Loose::Found(Raw::Broken)
+        Loose::Found(Raw::Unreadable)
     };
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let fd = match openat(folder, path, flags | OFlags::NOFOLLOW, Mode::empty()) {
@@ -84,7 +84,7 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> 
             match openat(folder, path, flags, Mode::empty()) {
                 Ok(fd) => fd,
                 Err(Errno::NOENT | Errno::NOTDIR) => return Loose::Impossible,
-                Err(error) => return broken(error),
+                Err(error) => return unreadable(error),
             }
         }
         Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
@@ -95,12 +95,12 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> 
                 _ => Loose::Unopened(error),
             };
         }
-        Err(error) => return broken(error),
+        Err(error) => return unreadable(error),
     };
     match read_all(std::fs::File::from(fd)) {
         Ok(content) => Loose::Found(parse(&content, hash)),
         Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Loose::Absent,
-        Err(error) => broken(errno::of(&error)),
+        Err(error) => unreadable(errno::of(&error)),
     }
 }
 

@@ -14,4 +14,6 @@ pub enum Raw {
     Missing,
     /// The reference exists, but is invalid.
     Broken,
+    /// Something is there that cannot be read. To git that is no invalid reference, so it says nothing of it.
+    Unreadable,
 }

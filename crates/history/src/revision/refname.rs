@@ -225,9 +225,11 @@ impl Resolver<'_> {
                 Raw::Direct(id) => return Ok(Followed::Found(name, id)),
                 Raw::Symbolic(target) if name::is_valid(&target) => name = target,
                 Raw::Symbolic(_) => return Ok(Followed::Dangling),
-                Raw::Missing | Raw::Broken if depth > 0 => return Ok(Followed::Dangling),
+                Raw::Missing | Raw::Broken | Raw::Unreadable if depth > 0 => {
+                    return Ok(Followed::Dangling);
+                }
                 Raw::Broken => return Ok(Followed::Broken),
-                Raw::Missing => return Ok(Followed::Missing),
+                Raw::Missing | Raw::Unreadable => return Ok(Followed::Missing),
             }
         }
         Ok(Followed::Dangling)

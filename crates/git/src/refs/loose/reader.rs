@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
                 Loose::Found(raw) => all.push(LooseRef { name, raw }),
                 Loose::Unopened(_) => all.push(LooseRef {
                     name,
-                    raw: Raw::Broken,
+                    raw: Raw::Unreadable,
                 }),
                 Loose::Absent | Loose::Impossible => {}
             }
