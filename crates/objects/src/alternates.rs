@@ -52,7 +52,11 @@ pub struct ObjectFolders {
 /// Returns the folders in the order in which they are searched.
 pub(super) fn sources(object_folders: &ObjectFolders, messages: &mut Vec<String>) -> Vec<Source> {
     let mut first: Vec<PathBuf> = paths(&object_folders.alternates, b':')
-        .filter_map(|path| resolved(&object_folders.working_directory, &path, messages))
+        .filter_map(|path| {
+            // In messages, git leaves these paths as they are.
+            let shown = path_of(path.as_bstr());
+            resolved(&object_folders.working_directory, &path, shown, messages)
+        })
         .collect();
     let (seen, own) = alternates(&object_folders.folder, &object_folders.shown, messages);
     first.extend(own);
@@ -150,10 +154,11 @@ fn alternates(
     let list = until_nul(&list);
     let named = paths(list, b'\n').filter_map(|path| {
         if path_of(&path).is_absolute() {
-            return resolved(folder, &path, messages);
+            return resolved(folder, &path, path_of(path.as_bstr()), messages);
         }
         let base = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        resolved(&base, &path, messages)
+        let shown = base.join(path_of(path.as_bstr()));
+        resolved(&base, &path, &shown, messages)
     });
     let named = named.collect();
     (Observation::at(before, stat.as_ref()), named)
@@ -184,14 +189,14 @@ fn paths(list: &[u8], separator: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
     each.filter(|path| !path.is_empty())
 }
 
-fn resolved(base: &Path, path: &[u8], messages: &mut Vec<String>) -> Option<PathBuf> {
+/// Returns `path`, which may start from `base`, without symbolic links. A message calls it `shown`.
+fn resolved(base: &Path, path: &[u8], shown: &Path, messages: &mut Vec<String>) -> Option<PathBuf> {
     match real_path(base, path) {
         Ok(path) => Some(path),
         Err(_) => {
-            let path = base.join(path_of(path.as_bstr()));
             messages.push(format!(
                 "error: unable to normalize alternate object path: {}",
-                raw_path(&path)
+                raw_path(shown)
             ));
             None
         }
