@@ -8,16 +8,23 @@ use crate::reply::Reply;
 
 /// Writes both streams, standard error first and each in one go, and returns the exit code.
 pub(crate) fn say(reply: &Reply) -> u8 {
-    // There is nobody to tell if standard error cannot be written.
-    let _ = write(rustix::stdio::stderr(), &reply.stderr);
+    complain(&reply.stderr);
     match write(rustix::stdio::stdout(), &reply.stdout) {
         Ok(()) => reply.code,
         Err(Errno::PIPE) => pager::die_of_broken_pipe(),
         Err(error) => {
             let reason = vigil_linux::errno::text(error);
             let complaint = Reply::fatal(format!("write failure on standard output: {reason}"));
-            let _ = write(rustix::stdio::stderr(), &complaint.stderr);
+            complain(&complaint.stderr);
             complaint.code
         }
+    }
+}
+
+/// Writes `text` to standard error. Like git, this process dies if the reader has gone; if writing fails otherwise, there is
+/// nobody to tell.
+pub(crate) fn complain(text: &[u8]) {
+    if let Err(Errno::PIPE) = write(rustix::stdio::stderr(), text) {
+        pager::die_of_broken_pipe();
     }
 }

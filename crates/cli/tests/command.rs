@@ -509,6 +509,25 @@ fn a_reader_that_has_gone_ends_the_command_quietly() {
 }
 
 #[test]
+fn a_reader_of_complaints_that_has_gone_ends_the_command_like_git() {
+    let sandbox = Sandbox::empty();
+    for arguments in [
+        &["status", "--no-such-option"][..],
+        &["-C", "/nowhere", "status"],
+        &["cat-file", "-t", "HEAD"],
+    ] {
+        let signals = [VIGIL, "git"].map(|program| {
+            let (reader, writer) = io::pipe().unwrap();
+            drop(reader);
+            let mut command = command(&sandbox, program, arguments);
+            let output = command.stderr(writer).stdout(Stdio::piped()).output();
+            output.unwrap().status.signal()
+        });
+        assert_eq!(signals[0], signals[1], "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_reader_with_a_non_blocking_pipe_gets_everything() {
     let sandbox = Sandbox::initialised(&[]);
     let top = sandbox.top();

@@ -20,6 +20,5 @@ pub(super) fn say(lines: &[BString]) {
     for line in lines {
         text.extend(labelled("", line));
     }
-    // There is nobody to tell if standard error cannot be written.
-    let _ = crate::say::write(rustix::stdio::stderr(), &text);
+    crate::say::complain(&text);
 }
