@@ -33,6 +33,8 @@ const FILTERED_LEN_MAX: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Text(BString),
+    /// No value, which is shown as an empty text.
+    Missing,
     Keyword(Keyword),
     All(Vec<Self>),
     Filtered(Box<Self>, Filter),
@@ -123,9 +125,16 @@ impl Template {
 
 impl Part {
     fn text(&self, item: &Item<'_>, context: Context<'_>) -> Result<BString, Abort> {
+        Ok(self.value(item, context)?.unwrap_or_default())
+    }
+
+    /// Returns the text, or `None` if there is no value, rather than an empty text: a condition does not hold, and nothing is said
+    /// for that case.
+    fn value(&self, item: &Item<'_>, context: Context<'_>) -> Result<Option<BString>, Abort> {
         let text = |part: &Self| part.text(item, context);
-        Ok(match self {
+        Ok(Some(match self {
             Self::Text(text) => text.clone(),
+            Self::Missing => return Ok(None),
             Self::Keyword(keyword) => match keyword {
                 Keyword::Path => item.path.to_owned(),
                 Keyword::Status => item.letter.to_string().into(),
@@ -141,7 +150,10 @@ impl Part {
                 all
             }
             Self::Filtered(part, filter) => {
-                let text = text(part)?;
+                let text = match (part.value(item, context)?, filter) {
+                    (None, Filter::Json) => return Ok(Some("null".into())),
+                    (value, _) => value.unwrap_or_default(),
+                };
                 if text.len() > FILTERED_LEN_MAX {
                     return Err(Abort::unsupported("a template with such a long text"));
                 }
@@ -152,12 +164,12 @@ impl Part {
                 filter.apply(text.as_bstr())?
             }
             Self::If(condition, then, otherwise) => match text(condition)?.is_empty() {
-                false => text(then)?,
-                true => text(otherwise)?,
+                false => return then.value(item, context),
+                true => return otherwise.value(item, context),
             },
             Self::IfEqual(one, other, then, otherwise) => match text(one)? == text(other)? {
-                true => text(then)?,
-                false => text(otherwise)?,
+                true => return then.value(item, context),
+                false => return otherwise.value(item, context),
             },
             Self::Separate(separator, parts) => {
                 let separator = text(separator)?;
@@ -180,7 +192,7 @@ impl Part {
                 all.into()
             }
             Self::RelativePath(part) => context.paths.relative(text(part)?.as_bstr()).into_owned(),
-        })
+        }))
     }
 }
 

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use super::sandbox::{WorkingCopy, hg_programs};
 
-const TEMPLATES: [&str; 54] = [
+const TEMPLATES: [&str; 56] = [
     "{path}\\n",
     "{status} {path}\\n",
     "{path}\\0{source}\\0",
@@ -59,6 +59,8 @@ const TEMPLATES: [&str; 54] = [
     "json",
     "",
     "'{path}'",
+    "{if(source, path)|json} {ifeq(path, 'b', path)|json} {(if(source, path))|json|json}",
+    "{if(source, path, '')|json} {if(path, if(source, path))|json} {if(path, source)|json}",
 ];
 
 #[test]

@@ -209,7 +209,6 @@ fn keyword(word: &[u8]) -> Option<Part> {
 }
 
 fn function(name: &BString, arguments: Vec<Part>) -> Option<Part> {
-    let nothing = || Part::Text(BString::default());
     let mut rest = arguments.into_iter();
     let mut next = || rest.next().map(Box::new);
     let part = match name.as_bytes() {
@@ -219,12 +218,12 @@ fn function(name: &BString, arguments: Vec<Part>) -> Option<Part> {
             if *condition == Part::Keyword(Keyword::Index) {
                 return None;
             }
-            let otherwise = next().unwrap_or_else(|| Box::new(nothing()));
+            let otherwise = next().unwrap_or_else(|| Box::new(Part::Missing));
             Part::If(condition, then, otherwise)
         }
         b"ifeq" => {
             let (one, other, then) = (next()?, next()?, next()?);
-            let otherwise = next().unwrap_or_else(|| Box::new(nothing()));
+            let otherwise = next().unwrap_or_else(|| Box::new(Part::Missing));
             Part::IfEqual(one, other, then, otherwise)
         }
         b"separate" => {
