@@ -317,7 +317,13 @@ impl Run<'_> {
         let named = named.or(inferred.as_ref());
         let root = match around {
             Some(root) => root,
-            None => repository::locate(self.process, named)?,
+            None => match repository::locate(self.process, named) {
+                Ok(root) => root,
+                Err(abort) => {
+                    self.choose_colors_without_repository(&layers.finish().config);
+                    return Err(abort);
+                }
+            },
         };
         let configuration = repository::configure(layers, &root);
         let is_silent = |read: &Configuration| read.warnings.is_empty();
@@ -362,6 +368,15 @@ impl Run<'_> {
         self.colors = colors.effects("ui.error");
         self.paging = paging?;
         Ok(colors)
+    }
+
+    /// Does the same for the error that there is no repository: as the user's own configuration says.
+    fn choose_colors_without_repository(&mut self, config: &Config) {
+        let merged = defaults_and_aliases::with_configured(config, self.arguments, self.process);
+        let merged = merged.ok().flatten();
+        let arguments = merged.as_ref().unwrap_or(self.arguments);
+        // Mercurial does not come to what else may be wrong.
+        let _ = self.choose_pager_and_colors(config, arguments, arguments.debug);
     }
 
     /// Refuses to look for a repository whose name is configured. For this, Mercurial reads the configuration of the repository

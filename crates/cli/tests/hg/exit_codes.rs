@@ -206,3 +206,23 @@ fn colours_are_those_that_are_configured() {
         }
     }
 }
+
+#[test]
+fn that_there_is_no_repository_is_said_in_the_users_colours() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        std::fs::rename(working.path(".hg"), working.path("gone")).unwrap();
+        for more in [
+            &["--color=always"][..],
+            &["--color=always", "-R", "missing"],
+            &["--config", "ui.color=always"],
+            &["--config", "ui.formatted=yes"],
+            &["--config", "ui.formatted=yes", "--color=no"],
+            &["--config", "defaults.status=--color=always"],
+            &["--color=always", "--config", "color.ui.error=green"],
+            &["--color=always", "--config", "pager.attend-status=x"],
+        ] {
+            working.assert_same_as_hg(&[&["status"], more].concat());
+        }
+    }
+}
