@@ -226,3 +226,13 @@ fn that_there_is_no_repository_is_said_in_the_users_colours() {
         }
     }
 }
+
+#[test]
+fn a_setting_that_is_none_is_quoted_as_python_does() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        for setting in ["x", "it's", "a\nb", "\\", "\u{e9}", "'\""] {
+            working.assert_same_as_hg(&["status", "--config", setting]);
+        }
+    }
+}

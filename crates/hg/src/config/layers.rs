@@ -9,7 +9,7 @@ use vigil_linux::stat::stat_path;
 
 use super::{Config, ProcessContext, accounts, parse};
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, trim};
+use crate::bytes::{bytes, python_repr, trim};
 use crate::text_file;
 use vigil_stamp::paths::{bytes_of, path_of};
 
@@ -327,7 +327,7 @@ impl<'s> Layers<'s> {
 /// Splits an argument of `--config` into section, name and value.
 fn parse_override(argument: &BString) -> Result<[&[u8]; 3], Abort> {
     let wrong = || {
-        let message = bytes!("malformed --config option: '", argument, "'");
+        let message = bytes!("malformed --config option: ", python_repr(argument));
         Abort::of(
             Kind::Input,
             bytes!(message, " (use --config section.name=value)"),
