@@ -34,11 +34,18 @@ impl MergeState {
     /// Reads the list of `repository`; returns `None` if there is none.
     ///
     /// # Errors
-    /// The list cannot be read, is damaged or not understood, or exists only in an older format.
+    /// The list cannot be read, is damaged or not understood, or is in an older format: exists only there, or differs there.
     pub fn read(repository: &Repository) -> Result<Option<Self>, Abort> {
         let refused = || Abort::unsupported("records of a merge that are not understood");
         let older = text_file::read_if_there(&repository.dot_hg.join("merge/state"))?;
         match text_file::read_if_there(&path(repository))? {
+            Some(text)
+                if older
+                    .as_ref()
+                    .is_some_and(|older| contradicts(older, &text)) =>
+            {
+                Err(refused())
+            }
             Some(text) => Self::parse(&text).map(Some).ok_or_else(refused),
             // Without this file, the one in an older format counts.
             None if older.is_some() => Err(refused()),
@@ -98,6 +105,37 @@ impl MergeState {
     }
 }
 
+/// Returns whether the list in the older format, which is written first, says something that `text` does not. Then Mercurial was
+/// stopped before it wrote `text` anew, or is too old to do so, and the older format counts.
+fn contradicts(older: &[u8], text: &[u8]) -> bool {
+    let mut known: Vec<(u8, Vec<u8>)> = Vec::new();
+    let mut rest = text;
+    while let Some((kind, record, after)) = next(rest) {
+        rest = after;
+        match kind {
+            b'L' => known.push((kind, record.to_vec())),
+            b'F' => {
+                // The older format lacks the last field but one.
+                let mut fields: Vec<&[u8]> = record.split(|byte| *byte == 0).collect();
+                let last = fields.pop();
+                fields.pop();
+                fields.extend(last);
+                known.push((kind, fields.join(&0)));
+            }
+            _ => {}
+        }
+    }
+    let kinds = std::iter::once(b'L').chain(std::iter::repeat(b'F'));
+    let mut lines = kinds.zip(older.split_inclusive(|byte| *byte == b'\n'));
+    lines.any(|(kind, line)| {
+        // The last byte is taken for the end of the line, whatever it is.
+        let (_, line) = line.split_last().unwrap_or((&b'\n', b""));
+        !known
+            .iter()
+            .any(|(known, record)| *known == kind && record == line)
+    })
+}
+
 /// Whether all of a list is understood.
 struct IsUnderstood(bool);
 
@@ -127,6 +165,21 @@ mod tests {
     fn record(kind: u8, text: &[u8]) -> Vec<u8> {
         let len = u32::try_from(text.len()).unwrap().to_be_bytes();
         [&[kind], &len[..], text].concat()
+    }
+
+    #[test]
+    fn a_list_in_the_older_format_counts_if_it_differs() {
+        let [local, other] = [[b'a'; 40], [b'b'; 40]];
+        let file = |state: &str| record(b'F', format!("f\0{state}\0h\0l\0a\0n\0o\0x").as_bytes());
+        let list = |state| [record(b'L', &local), record(b'O', &other), file(state)].concat();
+        let older = [&local[..], b"\nf\0u\0h\0l\0a\0n\0x\n"].concat();
+        assert!(!contradicts(&older, &list("u")));
+        assert!(contradicts(&older, &list("r")));
+        assert!(contradicts(&older, b""));
+        assert!(contradicts(&other, &list("u")));
+        assert!(!contradicts(&older[..41], &list("u")));
+        assert!(contradicts(&older[..40], &list("u")));
+        assert!(!contradicts(b"", &list("u")));
     }
 
     #[test]
