@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::kinds::{Kind, Pattern};
 use super::lookaround::{LookaroundSet, NEST_MAX};
-use super::regular::{NOT_AT_WORD_END, RegexError, branches, translate};
+use super::regular::{NO_WORD_BOUNDARY, RegexError, branches, translate};
 use crate::abort::Abort;
 use crate::bytes::{bytes, join};
 
@@ -105,7 +105,7 @@ impl Compiled {
         };
         let lookarounds = lookaround.iter().map(|branch| branch.text.as_str());
         let mut texts = plain.iter().map(String::as_str).chain(lookarounds);
-        let depends_on_release = texts.any(|text| text.contains(NOT_AT_WORD_END));
+        let depends_on_release = texts.any(|text| text.contains(NO_WORD_BOUNDARY));
         let compiled = Self {
             regex,
             lookaround: LookaroundSet::new(&lookaround).ok_or_else(too_much)?,

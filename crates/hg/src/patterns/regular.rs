@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 200;
 const REPEAT_MAX: u32 = u32::MAX;
 
 /// In a translation, the assertion that no word begins or ends here. It holds in an empty text, but not in some releases of Python.
-pub(super) const NOT_AT_WORD_END: &str = r"\B";
+pub(super) const NO_WORD_BOUNDARY: &str = r"\B";
 
 /// Why a regular expression cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -350,7 +350,7 @@ impl<'p> Translation<'p> {
             Some(b'A') => self.out.push_str(r"\A"),
             Some(b'Z') => self.out.push_str(r"\z"),
             Some(b'b') => self.out.push_str(r"\b"),
-            Some(b'B') => self.out.push_str(NOT_AT_WORD_END),
+            Some(b'B') => self.out.push_str(NO_WORD_BOUNDARY),
             Some(b'1'..=b'9') => return self.numbered(flags),
             _ => {
                 let (escaped, rest) = sets::escape(self.rest)?;
@@ -459,7 +459,7 @@ impl<'p> Translation<'p> {
         if !self.take(b")") {
             return Err(RegexError::Syntax);
         }
-        if self.out.contains(NOT_AT_WORD_END) {
+        if self.out.contains(NO_WORD_BOUNDARY) {
             return Err(RegexError::OnlyPython("'\\B' in an assertion"));
         }
         let seen = LookaroundRegex {
