@@ -2,6 +2,7 @@
 //!
 //! The file is a sequence of records: a letter, four bytes with the length of the payload, and the payload.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use bstr::BString;
@@ -108,31 +109,30 @@ impl MergeState {
 /// Returns whether the list in the older format, which is written first, says something that `text` does not. Then Mercurial was
 /// stopped before it wrote `text` anew, or is too old to do so, and the older format counts.
 fn contradicts(older: &[u8], text: &[u8]) -> bool {
-    let mut known: Vec<(u8, Vec<u8>)> = Vec::new();
+    let mut known: HashSet<(u8, Vec<u8>)> = HashSet::new();
     let mut rest = text;
     while let Some((kind, record, after)) = next(rest) {
         rest = after;
-        match kind {
-            b'L' => known.push((kind, record.to_vec())),
+        let record = match kind {
+            b'L' => record.to_vec(),
             b'F' => {
                 // The older format lacks the last field but one.
                 let mut fields: Vec<&[u8]> = record.split(|byte| *byte == 0).collect();
                 let last = fields.pop();
                 fields.pop();
                 fields.extend(last);
-                known.push((kind, fields.join(&0)));
+                fields.join(&0)
             }
-            _ => {}
-        }
+            _ => continue,
+        };
+        known.insert((kind, record));
     }
     let kinds = std::iter::once(b'L').chain(std::iter::repeat(b'F'));
     let mut lines = kinds.zip(older.split_inclusive(|byte| *byte == b'\n'));
     lines.any(|(kind, line)| {
         // The last byte is taken for the end of the line, whatever it is.
         let (_, line) = line.split_last().unwrap_or((&b'\n', b""));
-        !known
-            .iter()
-            .any(|(known, record)| *known == kind && record == line)
+        !known.contains(&(kind, line.to_vec()))
     })
 }
 
