@@ -227,6 +227,16 @@ impl Playground {
         }
         format!("{choice} {} {}", path.display(), other.display())
     }
+
+    /// Asserts that `watched` answers each of the questions as a session does that looks at everything.
+    fn assert_same(&self, watched: &mut Session, questions: &[usize], what: &str) {
+        for question in questions {
+            let unchanged = watched.prove_unchanged();
+            let answer = answer_of(watched, *question, unchanged);
+            let truth = answer_of(&mut self.session(None), *question, None);
+            assert_eq!(answer, truth, "{what}, question {question}");
+        }
+    }
 }
 
 /// Returns the answer to one of the questions that both sessions are asked.
@@ -304,12 +314,7 @@ fn a_link_in_the_place_of_a_directory_is_followed_anew_each_time() {
         if let Some(target) = target {
             symlink(target, &later).unwrap();
         }
-        for question in [0, 1] {
-            let unchanged = watched.prove_unchanged();
-            let answer = answer_of(&mut watched, question, unchanged);
-            let truth = answer_of(&mut play.session(None), question, None);
-            assert_eq!(answer, truth, "{target:?}, question {question}");
-        }
+        play.assert_same(&mut watched, &[0, 1], &format!("{target:?}"));
     }
 }
 
@@ -319,12 +324,7 @@ fn a_directory_in_the_place_of_a_file_may_become_a_repository_and_cease_to_be_on
     let watcher = Arc::new(Watcher::new().unwrap());
     let mut watched = play.session(Some(&watcher));
     let mut same = |step: &str| {
-        for question in [0, 3, 4] {
-            let unchanged = watched.prove_unchanged();
-            let answer = answer_of(&mut watched, question, unchanged);
-            let truth = answer_of(&mut play.session(None), question, None);
-            assert_eq!(answer, truth, "{step}, question {question}");
-        }
+        play.assert_same(&mut watched, &[0, 3, 4], step);
     };
     same("a file");
     for place in ["a", "d/b"] {
@@ -417,12 +417,7 @@ fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_inde
         let input = format!("{mode} {id} 0\tside\n");
         play.0
             .git_with_input(["update-index", "--index-info"], input);
-        for question in [1, 4] {
-            let unchanged = watched.prove_unchanged();
-            let answer = answer_of(&mut watched, question, unchanged);
-            let truth = answer_of(&mut play.session(None), question, None);
-            assert_eq!(answer, truth, "{mode}, question {question}");
-        }
+        play.assert_same(&mut watched, &[1, 4], mode);
     }
 }
 
@@ -437,12 +432,7 @@ fn a_file_that_gets_another_link_again_is_looked_at_each_time_again() {
     let mut same = |step: &str| {
         // Links that came just before a look prove nothing.
         wait_for_tick();
-        for question in [3, 4, 3] {
-            let unchanged = watched.prove_unchanged();
-            let answer = answer_of(&mut watched, question, unchanged);
-            let truth = answer_of(&mut play.session(None), question, None);
-            assert_eq!(answer, truth, "{step}, question {question}");
-        }
+        play.assert_same(&mut watched, &[3, 4, 3], step);
     };
     same("one link");
     for round in 0..2 {
@@ -486,12 +476,7 @@ fn attributes_in_conflict_that_are_not_checked_out_count_by_our_side() {
         let input = sides.concat();
         play.0
             .git_with_input(["update-index", "--index-info"], input);
-        for question in [3, 4] {
-            let unchanged = watched.prove_unchanged();
-            let answer = answer_of(&mut watched, question, unchanged);
-            let truth = answer_of(&mut play.session(None), question, None);
-            assert_eq!(answer, truth, "{ours:?}, question {question}");
-        }
+        play.assert_same(&mut watched, &[3, 4], &format!("{ours:?}"));
     }
 }
 
