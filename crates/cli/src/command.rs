@@ -71,7 +71,7 @@ impl<K> Options for Table<K> {
 }
 
 /// The options of commands that have none.
-pub(crate) const NO_OPTIONS: &dyn Options = &Table::<()>::without_options("");
+const NO_OPTIONS: &dyn Options = &Table::<()>::without_options("");
 
 impl<K> Entry<K> {
     /// The short name with its dash, if any.

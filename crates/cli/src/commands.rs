@@ -2,7 +2,7 @@
 
 use bstr::BStr;
 
-use crate::command::{Command, NO_OPTIONS};
+use crate::command::Command;
 use crate::{
     cat_file, completions, daemon, describe, doctor, fsmonitor, gitstatusd, help, hg, init, prompt,
     state, status, watch, why,
@@ -32,7 +32,7 @@ pub(crate) const LISTED: &[&Command] = &[
 const VERSION: Command = Command {
     name: "version",
     summary: "Show the version",
-    options: NO_OPTIONS,
+    options: &help::VERSION_TABLE,
     arguments: None,
     subcommands: &[],
     prose: "",

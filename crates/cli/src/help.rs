@@ -14,6 +14,9 @@ use crate::say::say;
 
 const TABLE: Table<()> = Table::without_options("vigil help [<command>]");
 
+/// The options of `vigil version`: none.
+pub(crate) const VERSION_TABLE: Table<()> = Table::without_options("vigil version");
+
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "help",
@@ -107,12 +110,15 @@ pub(crate) fn wrong_command_line(arguments: &[BString]) -> Reply {
     }
 }
 
-/// The version, in the form of `git version`.
-pub(crate) fn version() -> Reply {
-    Reply::printed(
-        concat!("vigil version ", env!("CARGO_PKG_VERSION"), "\n"),
-        0,
-    )
+/// The version, in the form of `git version`, which ignores what is no option.
+pub(crate) fn version(arguments: &[BString]) -> Reply {
+    match parse(&VERSION_TABLE, arguments, |(), _| Ok(())) {
+        Ok(_) => Reply::printed(
+            concat!("vigil version ", env!("CARGO_PKG_VERSION"), "\n"),
+            0,
+        ),
+        Err(reply) => reply,
+    }
 }
 
 /// The reply to an unknown command.

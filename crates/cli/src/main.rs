@@ -177,7 +177,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             let answered = retry_if_cut(&environment, || why::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))
         }
-        b"version" | b"--version" | b"-v" => say_paged(help::version(), &environment),
+        b"version" | b"--version" | b"-v" => say_paged(help::version(arguments), &environment),
         b"help" | b"--help" | b"-h" => run_help(arguments, environment),
         _ => say_paged(help::unknown_command(command), &environment),
     }

@@ -209,6 +209,24 @@ fn help_of_a_command_is_its_page() {
     );
 }
 
+#[test]
+fn version_takes_no_options() {
+    let printed = vigil_outcome(&["version"]);
+    assert_eq!((printed.0, printed.2.as_str()), (0, ""));
+    // As with git.
+    assert_eq!(vigil_outcome(&["version", "other"]), printed);
+    let usage = "usage: vigil version\n\n";
+    let refused = format!("error: unknown option `bogus'\n{usage}");
+    assert_eq!(
+        vigil_outcome(&["version", "--bogus"]),
+        (129, String::new(), refused)
+    );
+    assert_eq!(
+        vigil_outcome(&["version", "-h"]),
+        (0, usage.to_owned(), String::new())
+    );
+}
+
 /// Exit code and output of the program called by another name.
 fn run_under_name(
     sandbox: &Sandbox,
