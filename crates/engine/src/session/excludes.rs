@@ -143,18 +143,32 @@ impl Source {
     /// Reads the file again if it may have changed. Returns whether its contents are the same as
     /// before.
     fn is_same_after_refresh(&mut self) -> bool {
+        self.is_same_after_refresh_by(read)
+    }
+
+    /// The same, with `read` to read the file.
+    fn is_same_after_refresh_by(
+        &mut self,
+        read: impl FnOnce(&Path) -> Result<Option<Vec<u8>>, Unread>,
+    ) -> bool {
         if self
             .seen
             .is_some_and(|seen| seen.is_current(&self.path).unwrap_or(false))
         {
             return true;
         }
-        let is_first = self.seen.is_none();
         self.seen = Observation::of(&self.path).ok();
-        let (contents, complaint) = match read(&self.path) {
+        let read = read(&self.path);
+        if let Err(Unread::NotOpened(error) | Unread::NotRead(error)) = read
+            && !errno::is_lasting(error)
+        {
+            // It may be read the next time, though nothing about it changed.
+            self.seen = None;
+        }
+        let (contents, complaint) = match read {
             Ok(Some(contents)) => (Some(contents), None),
             Ok(None) => (None, Some(Complaint::Unusable { is_large: true })),
-            Err(Unread::NotRead) => (None, Some(Complaint::Unusable { is_large: false })),
+            Err(Unread::NotRead(_)) => (None, Some(Complaint::Unusable { is_large: false })),
             Err(Unread::NotOpened(Errno::NOENT | Errno::NOTDIR)) => (None, None),
             Err(Unread::NotOpened(error)) => {
                 let shown = &self.shown;
@@ -166,7 +180,7 @@ impl Source {
                 (None, Some(Complaint::Warning(text_bytes(&text))))
             }
         };
-        let is_same = !is_first && contents == self.contents;
+        let is_same = contents == self.contents;
         self.contents = contents;
         self.complaint = complaint;
         is_same
@@ -176,7 +190,7 @@ impl Source {
 /// Why a file's contents are not known.
 enum Unread {
     NotOpened(Errno),
-    NotRead,
+    NotRead(Errno),
 }
 
 /// Reads the file `path`; `None` if it is too large.
@@ -184,5 +198,31 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Unread> {
     let failed = |error: io::Error| Unread::NotOpened(errno::of(&error));
     let file = vigil_stamp::file::open(path).map_err(failed)?;
     let stat = stat_fd(file.as_fd()).map_err(Unread::NotOpened)?;
-    read_patterns(file, &stat).map_err(|_| Unread::NotRead)
+    read_patterns(file, &stat).map_err(Unread::NotRead)
+}
+
+#[cfg(test)]
+mod tests {
+    use vigil_testkit::clock::wait_for_tick;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_could_not_be_read_is_read_again_though_it_stayed_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("exclude");
+        std::fs::write(&path, "*.o\n").unwrap();
+        wait_for_tick();
+        for unread in [Unread::NotOpened(Errno::MFILE), Unread::NotRead(Errno::IO)] {
+            let mut source = Source::new(&path, &path);
+            source.is_same_after_refresh_by(|_| Err(unread));
+            assert!(source.part().is_none() && source.complaint.is_some());
+            assert!(!source.is_same_after_refresh());
+            assert_eq!(source.part(), Some((path.as_path(), &b"*.o\n"[..])));
+            assert!(source.complaint.is_none());
+            // Once it was read, it is read again only if it changes.
+            assert!(source.is_same_after_refresh_by(|_| Err(Unread::NotRead(Errno::IO))));
+            assert!(source.complaint.is_none());
+        }
+    }
 }
