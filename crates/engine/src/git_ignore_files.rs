@@ -17,7 +17,7 @@ use vigil_model::path::join;
 use vigil_model::raw_text::{raw, text_bytes};
 
 use vigil_rules::ignore::IgnoreRules;
-use vigil_scan::{IgnoreScope, ListedDirectory, RulesFile};
+use vigil_scan::{IgnoreScope, ListedDirectory, RulesFile, RulesWarning};
 use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
 
@@ -146,12 +146,17 @@ pub(crate) fn rules_in(
     above: &Arc<dyn IgnoreScope>,
     looks_at_present_skipped_files: bool,
     recorded: &dyn Fn(&ObjectId) -> Option<LimitedBlob>,
-    warnings: &mut Vec<BString>,
+    warnings: &mut Vec<RulesWarning>,
 ) -> (Arc<dyn IgnoreScope>, RulesFile) {
     let with_file = |contents: &[u8]| of_scan(above).with_file(directory.path, contents);
     let shown = || join(directory.path, BStr::new(FILE_NAME));
-    let too_large = || text_bytes(&too_large(shown().as_bstr()));
-    let left_out = |warnings: &mut Vec<BString>| {
+    let warning = |text: &str, is_of_shortage| RulesWarning {
+        directory: directory.path.to_owned(),
+        text: text_bytes(text),
+        is_of_shortage,
+    };
+    let too_large = || warning(&too_large(shown().as_bstr()), false);
+    let left_out = |warnings: &mut Vec<RulesWarning>| {
         let tracked = directory.tracked?;
         let file = tracked.file(tracked.position(FILE_NAME))?;
         let is_left_out = file.name() == FILE_NAME && file.is_left_out();
@@ -195,10 +200,8 @@ pub(crate) fn rules_in(
             let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
             if !is_silent && (directory.asks_for_rules)() {
                 let (shown, reason) = (shown(), errno::text(error));
-                warnings.push(text_bytes(&format!(
-                    "unable to access '{shown}': {reason}",
-                    shown = raw(&shown)
-                )));
+                let text = format!("unable to access '{shown}': {reason}", shown = raw(&shown));
+                warnings.push(warning(&text, errno::is_shortage(error)));
             }
             let dir = Some(directory.dir);
             let holds = recorded_rules_hold(dir, error, looks_at_present_skipped_files);

@@ -167,7 +167,7 @@ impl System for GitSystem<'_> {
         &self,
         directory: &ListedDirectory<'_>,
         above: &Arc<dyn IgnoreScope>,
-        warnings: &mut Vec<BString>,
+        warnings: &mut Vec<RulesWarning>,
     ) -> (Arc<dyn IgnoreScope>, RulesFile) {
         git_ignore_files::rules_in(
             directory,

@@ -379,8 +379,8 @@ impl HgSession {
             compared.add(system.take_unsure());
             *provable_later = system.provable_later();
             let found = found?;
-            match found.beyond_means().filter(|_| is_of_daemon) {
-                Some(unseen) => Err(unseen.into()),
+            match ScanError::beyond_means(&found).filter(|_| is_of_daemon) {
+                Some(error) => Err(error),
                 None => Ok(found),
             }
         })?;

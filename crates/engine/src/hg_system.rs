@@ -37,8 +37,8 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, Tracked, TrackedFile};
 use vigil_model::{HashKind, ObjectId};
 use vigil_scan::{
-    ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, RulesFile, Scan,
-    ScanError, System,
+    ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, RulesFile,
+    RulesWarning, Scan, ScanError, System,
 };
 use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
@@ -555,7 +555,7 @@ impl System for HgSystem<'_> {
         &self,
         directory: &ListedDirectory<'_>,
         above: &Arc<dyn IgnoreScope>,
-        _: &mut Vec<BString>,
+        _: &mut Vec<RulesWarning>,
     ) -> (Arc<dyn IgnoreScope>, RulesFile) {
         let own = directory.listing.find(b".hg");
         let is_nested =

@@ -36,16 +36,6 @@ pub struct Findings {
     pub silent_paths: SilentPaths,
 }
 
-impl Findings {
-    /// A directory that was not seen only because this process has too many files open, or no memory. A client of a long-lived
-    /// process may have more.
-    pub fn beyond_means(&self) -> Option<&Unseen> {
-        let is_short = |reason| matches!(reason, Errno::MFILE | Errno::NFILE | Errno::NOMEM);
-        let mut unlisted = self.unlisted.iter();
-        unlisted.find(|unseen| is_short(unseen.reason))
-    }
-}
-
 /// A warning about the ignore rules of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RulesWarning {
@@ -53,6 +43,8 @@ pub struct RulesWarning {
     pub directory: BString,
     /// The system's words.
     pub text: BString,
+    /// Whether the rules could not be read only because this process has too many files open, or no memory.
+    pub is_of_shortage: bool,
 }
 
 /// A path that the kernel did not let us see.

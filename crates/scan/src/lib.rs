@@ -120,9 +120,25 @@ pub enum ScanError {
         /// The system's error.
         source: vigil_linux::Errno,
     },
+    /// Ignore rules cannot be read, for a reason that says nothing about them; the text is the system's.
+    #[error("{}", raw(.0))]
+    Rules(BString),
     /// Contents could not be compared.
     #[error(transparent)]
     Content(#[from] ContentError),
+}
+
+impl ScanError {
+    /// Why `findings` lack a directory, or the ignore rules in one, if that is only because this process has too many files open,
+    /// or no memory. A client of a long-lived process may have more.
+    pub fn beyond_means(findings: &Findings) -> Option<Self> {
+        let mut unlisted = findings.unlisted.iter();
+        let unlisted = unlisted.find(|unseen| errno::is_shortage(unseen.reason));
+        let mut warnings = findings.warnings.iter();
+        let warning = warnings.find(|warning| warning.is_of_shortage);
+        let of_rules = warning.map(|warning| Self::Rules(warning.text.clone()));
+        unlisted.map(Self::from).or(of_rules)
+    }
 }
 
 impl From<&Unseen> for ScanError {

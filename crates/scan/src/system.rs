@@ -19,7 +19,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, TrackedFile};
 use vigil_stamp::Stamp;
 
-use super::findings::Observed;
+use super::findings::{Observed, RulesWarning};
 
 /// The number of the conversion of contents that nothing converts.
 pub const NOT_CONVERTED: u64 = 0;
@@ -96,7 +96,7 @@ pub trait System: Sync {
         &self,
         directory: &ListedDirectory<'_>,
         above: &Arc<dyn IgnoreScope>,
-        warnings: &mut Vec<BString>,
+        warnings: &mut Vec<RulesWarning>,
     ) -> (Arc<dyn IgnoreScope>, RulesFile);
 
     /// Returns the rules in force in the directory `dir`, which are known to have this digest; they are read when first used.

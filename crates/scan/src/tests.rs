@@ -123,7 +123,7 @@ impl System for RecordedFiles {
         &self,
         directory: &ListedDirectory<'_>,
         above: &Arc<dyn IgnoreScope>,
-        _: &mut Vec<BString>,
+        _: &mut Vec<RulesWarning>,
     ) -> (Arc<dyn IgnoreScope>, RulesFile) {
         if directory.listing.find(b"ignored").is_none() {
             return (above.clone(), RulesFile::Absent);
@@ -434,4 +434,35 @@ fn directories_that_a_system_vouches_for_are_not_listed() {
 
 fn symlink_in(top: &Path, target: &str, path: &str) {
     symlink(target, top.join(path)).unwrap();
+}
+
+#[test]
+fn only_a_shortage_of_this_process_is_beyond_its_means() {
+    let warned = |is_of_shortage| Findings {
+        warnings: vec![RulesWarning {
+            directory: "dir".into(),
+            text: "unable to access 'dir/.gitignore': Too many open files".into(),
+            is_of_shortage,
+        }],
+        ..Findings::default()
+    };
+    let unlisted = |reason| Findings {
+        unlisted: vec![Unseen {
+            path: "dir".into(),
+            reason,
+        }],
+        ..Findings::default()
+    };
+    let told =
+        |findings: Findings| ScanError::beyond_means(&findings).map(|error| error.to_string());
+    assert_eq!(
+        told(warned(true)).unwrap(),
+        "unable to access 'dir/.gitignore': Too many open files"
+    );
+    assert_eq!(
+        told(unlisted(Errno::MFILE)).unwrap(),
+        "cannot open directory 'dir': Too many open files"
+    );
+    assert_eq!(told(warned(false)), None);
+    assert_eq!(told(unlisted(Errno::ACCESS)), None);
 }

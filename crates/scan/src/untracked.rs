@@ -602,14 +602,8 @@ impl<'a> Walk<'a> {
             asks_for_rules: &|| self.asks_for_rules(tracked, path, listing),
             scan_started_at: self.survey.began_at(),
         };
-        let mut texts = Vec::new();
         let system = self.scan.system;
-        let rules = system.rules_in(&directory, &above.rules, &mut texts);
-        warnings.extend(texts.into_iter().map(|text| RulesWarning {
-            directory: path.to_owned(),
-            text,
-        }));
-        rules
+        system.rules_in(&directory, &above.rules, warnings)
     }
 
     /// Whether any entry of the directory `path` is looked up in ignore rules: otherwise they are not read.

@@ -16,6 +16,7 @@ use crate::git_ignore_files::too_large;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
 use vigil_rules::ignore::{GlobalSources, IgnoreRules};
+use vigil_scan::ScanError;
 use vigil_stamp::Observation;
 
 /// The rules, and the files that they come from.
@@ -38,11 +39,14 @@ struct Source {
 /// What is wrong with a file.
 #[derive(Clone)]
 enum Complaint {
-    Warning(BString),
-    /// The file could be opened, but not read, or was too large.
-    Unusable {
-        is_large: bool,
+    /// The file could not be opened.
+    Warning {
+        text: BString,
+        /// Whether only because this process has too many files open, or no memory.
+        is_of_shortage: bool,
     },
+    /// The file could be opened, but not read, or was too large.
+    Unusable { is_large: bool },
 }
 
 /// A file of ignore rules that can be opened but not used: git gives up.
@@ -85,7 +89,7 @@ impl Excludes {
         for source in self.excludes_file.iter().chain([&self.info_exclude]) {
             match &source.complaint {
                 None => {}
-                Some(Complaint::Warning(text)) => messages.push(text.clone()),
+                Some(Complaint::Warning { text, .. }) => messages.push(text.clone()),
                 Some(Complaint::Unusable { is_large }) => {
                     if *is_large {
                         messages.push(text_bytes(&too_large(source.shown.as_ref())));
@@ -97,6 +101,19 @@ impl Excludes {
         }
         warnings.extend((0..readings).flat_map(|_| messages.iter().cloned()));
         Ok(())
+    }
+
+    /// Why a file was not read, if that is only because this process has too many files open, or no memory. A client of a
+    /// long-lived process may have more.
+    pub(super) fn beyond_means(&self) -> Option<ScanError> {
+        let mut sources = self.excludes_file.iter().chain([&self.info_exclude]);
+        sources.find_map(|source| match &source.complaint {
+            Some(Complaint::Warning {
+                text,
+                is_of_shortage: true,
+            }) => Some(ScanError::Rules(text.clone())),
+            _ => None,
+        })
     }
 
     /// Returns the current rules: the same value as last time if the files have the same contents.
@@ -177,7 +194,11 @@ impl Source {
                     errno::text(error),
                     shown = raw(&shown)
                 );
-                (None, Some(Complaint::Warning(text_bytes(&text))))
+                let complaint = Complaint::Warning {
+                    text: text_bytes(&text),
+                    is_of_shortage: errno::is_shortage(error),
+                };
+                (None, Some(complaint))
             }
         };
         let is_same = contents == self.contents;
@@ -223,6 +244,23 @@ mod tests {
             // Once it was read, it is read again only if it changes.
             assert!(source.is_same_after_refresh_by(|_| Err(Unread::NotRead(Errno::IO))));
             assert!(source.complaint.is_none());
+        }
+    }
+
+    #[test]
+    fn only_a_shortage_of_this_process_is_beyond_its_means() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("exclude");
+        for (error, is_beyond) in [(Errno::MFILE, true), (Errno::IO, false)] {
+            let mut info_exclude = Source::new(&path, &path);
+            info_exclude.is_same_after_refresh_by(|_| Err(Unread::NotOpened(error)));
+            let excludes = Excludes {
+                excludes_file: None,
+                info_exclude,
+                ignore_case: false,
+                rules: None,
+            };
+            assert_eq!(excludes.beyond_means().is_some(), is_beyond, "{error:?}");
         }
     }
 }

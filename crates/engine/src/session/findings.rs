@@ -130,6 +130,10 @@ impl Session {
                 .get_or_insert_with(|| ScanMemory::new(directories));
         }
         let ignore_rules = self.excludes.rules();
+        let is_of_daemon = self.repository_watch.is_some();
+        if let Some(error) = self.excludes.beyond_means().filter(|_| is_of_daemon) {
+            return Err(error.into());
+        }
         let mut watched = self.watched.take();
         let found = match self.way_to_look(request, pathspec, part, ignore_rules) {
             Some(look) => look.find(watched.as_mut()),
@@ -269,8 +273,8 @@ impl Look<'_> {
             timing: request.long.then_some(self.timing),
         };
         let findings = scan.run()?;
-        match findings.beyond_means().filter(|_| self.is_of_daemon) {
-            Some(unseen) => Err(unseen.into()),
+        match ScanError::beyond_means(&findings).filter(|_| self.is_of_daemon) {
+            Some(error) => Err(error),
             None => Ok(findings),
         }
     }
