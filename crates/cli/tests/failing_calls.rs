@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use vigil_testkit::sandbox::{Sandbox, run_with_input, skip_test};
 
@@ -319,5 +319,38 @@ fn an_interrupted_read_of_a_branch_is_tried_again() {
     if let Some(output) = run(&sandbox, fault, &arguments) {
         let expected = sandbox.git_bytes(arguments);
         assert_eq!(text(&output.stdout), text(&expected));
+    }
+}
+
+#[test]
+fn a_daemon_that_can_open_no_more_files_leaves_the_references_to_the_client() {
+    let mut sandbox = repository();
+    sandbox.write("dir/file.txt", "two\n");
+    sandbox.git(["stash"]);
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = folder.path().join("runtime");
+    sandbox.set_variable("VIGIL_RUNTIME_DIR", runtime.to_str().unwrap());
+    sandbox.set_variable("VIGIL_NO_DAEMON", "0");
+    let arguments = ["status", "--porcelain=v2", "--branch", "--show-stash"];
+    let expected = text(&sandbox.git_bytes(arguments));
+    for path in [".git/logs/refs/stash", ".git/HEAD", ".git/packed-refs"] {
+        let call = "openat:error=EMFILE";
+        let Some(mut daemon) = with_fault(&sandbox, Fault { call, path }, &["daemon", "run"])
+        else {
+            return;
+        };
+        let mut daemon = daemon.stdout(Stdio::null()).spawn().unwrap();
+        let vigil = |arguments: &[&str]| sandbox.command(VIGIL, "", arguments).output().unwrap();
+        while !vigil(&["daemon", "status"]).status.success() {
+            assert!(daemon.try_wait().unwrap().is_none());
+            std::thread::yield_now();
+        }
+        for _ in 0..2 {
+            let output = vigil(&arguments);
+            assert_eq!(text(&output.stdout), expected, "{path}");
+            assert_eq!(text(&output.stderr), "", "{path}");
+        }
+        assert!(vigil(&["daemon", "stop"]).status.success());
+        assert!(daemon.wait().unwrap().success());
     }
 }

@@ -493,7 +493,14 @@ impl Answers {
             WorkingCopyLocation::Mercurial(_) => Err(declined("it is not git's")),
         };
         let open = || Ok(WorkingCopy::Git(Box::new(open()?)));
-        self.answer_by(key, open, |copy, unchanged| answer(copy.git()?, unchanged))
+        self.answer_by(key, open, |copy, unchanged| {
+            let session = copy.git()?;
+            let answered = answer(session, unchanged)?;
+            match session.take_shortage() {
+                true => Err(declined("too many files are open")),
+                false => Ok(answered),
+            }
+        })
     }
 
     fn answer_by<T>(

@@ -388,6 +388,12 @@ impl Session {
         self.has_dropped_messages
     }
 
+    /// Whether, since the last call, a reference or log was not read only because this process has too many files open, or no
+    /// memory. The client of a long-lived process may have more.
+    pub fn take_shortage(&self) -> bool {
+        self.refs.take_shortage()
+    }
+
     /// Drops the pending messages, since there is no place for them.
     fn drop_messages(&mut self) {
         self.has_dropped_messages |= !self.take_messages().is_empty();

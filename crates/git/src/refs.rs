@@ -138,6 +138,12 @@ impl Refs {
         self.unread.count()
     }
 
+    /// Whether, since the last call, something could not be read only because this process has too many files open, or no memory.
+    /// Another process may succeed.
+    pub fn take_shortage(&self) -> bool {
+        self.unread.take_shortage()
+    }
+
     /// Caches where HEAD points, for a process that asks often: its files are read again only when they have changed.
     pub fn caching_head(self) -> Self {
         Self {
