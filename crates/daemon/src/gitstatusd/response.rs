@@ -5,6 +5,10 @@ use vigil_engine::prompt::{Prompt, RemoteBranch};
 
 use super::request::{FIELD_SEPARATOR, RECORD_SEPARATOR};
 
+/// The most bytes of a commit's encoding. No name of one is as long, but a commit may hold any text in its place, and a shell
+/// would read that for minutes.
+const ENCODING_LEN_MAX: usize = 256;
+
 /// Encodes the response that the request's directory is in no usable working copy.
 pub(crate) fn none(id: &BStr) -> Vec<u8> {
     let mut record = Record::new(id);
@@ -18,10 +22,8 @@ pub(crate) fn some(id: &BStr, prompt: &Prompt, summary_len_max: usize) -> Vec<u8
     let upstream = prompt.upstream.as_ref().unwrap_or(&no_remote);
     let push = prompt.push.as_ref().unwrap_or(&no_remote);
     let counts = &prompt.counts;
-    let summary = prompt
-        .commit_summary
-        .get(..summary_len_max)
-        .unwrap_or(&prompt.commit_summary);
+    let summary = cut(&prompt.commit_summary, summary_len_max);
+    let encoding = cut(&prompt.commit_encoding, ENCODING_LEN_MAX);
     let mut record = Record::new(id);
     record.text(b"1");
     record.text(&prompt.work_tree);
@@ -55,9 +57,14 @@ pub(crate) fn some(id: &BStr, prompt: &Prompt, summary_len_max: usize) -> Vec<u8
     record.number(push.behind);
     record.number(counts.skip_worktree);
     record.number(counts.assume_unchanged);
-    record.text(&prompt.commit_encoding);
+    record.text(encoding);
     record.text(summary);
     record.end()
+}
+
+/// Returns at most `len_max` bytes of `text`.
+fn cut(text: &[u8], len_max: usize) -> &[u8] {
+    text.get(..len_max).unwrap_or(text)
 }
 
 struct Record(Vec<u8>);
@@ -136,6 +143,17 @@ mod tests {
         let want = "i?d 1 /w  b rb r u merge 10 11 12 13 14 15 16 17 t?x 19 20 21 r u 24 25 26 27 latin1 sum";
         assert_eq!(got, want.replace(' ', "\x1f") + "\x1e");
         assert_eq!(want.split(' ').count(), 29);
+    }
+
+    #[test]
+    fn no_text_of_a_commit_is_endless() {
+        let prompt = Prompt {
+            commit_encoding: vec![b'x'; 1 << 20].into(),
+            commit_summary: vec![b'y'; 1 << 20].into(),
+            ..Prompt::default()
+        };
+        let len = some("id".into(), &prompt, 256).len();
+        assert!(len < 1024, "{len}");
     }
 
     #[test]
