@@ -1,5 +1,8 @@
 //! `vigil state`.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use vigil_testkit::sandbox::vigil_program;
 
 use serde_json::{Value, json};
@@ -374,6 +377,32 @@ fn verify_finds_any_byte_that_is_not_as_it_was_written_and_status_answers_rightl
     assert!(shown.contains("state is damaged: its checksum is wrong\n"));
     sandbox.assert_same_status();
     assert_eq!(sandbox.vigil(&["state", "verify"]).code, 0);
+}
+
+#[test]
+fn a_state_of_another_user_is_not_called_wrong() {
+    let sandbox = Sandbox::new();
+    sandbox.assert_same_status();
+    let folder = sandbox.state_folder();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(folder.join("state"), Some(65534), None).unwrap();
+        std::os::unix::fs::chown(&folder, Some(65534), None).unwrap();
+    } else {
+        // To everybody else, the folder of another user is closed.
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o000)).unwrap();
+    }
+    assert_eq!(sandbox.text(&["state", "verify"]), "there is no state\n");
+    // From now on there is one in the cache.
+    sandbox.assert_same_status();
+    let shown = sandbox.text(&["state", "show"]);
+    assert!(shown.contains("/.cache/vigil/"), "{shown}");
+    let output = sandbox.vigil(&["state", "verify"]);
+    assert!(
+        output.stdout.starts_with("the state is right ("),
+        "{output:?}"
+    );
+    assert_eq!(output.code, 0);
+    let _ = std::fs::set_permissions(&folder, Permissions::from_mode(0o700));
 }
 
 #[test]

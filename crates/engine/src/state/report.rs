@@ -251,6 +251,8 @@ impl State {
             match store.open() {
                 Ok(_) => break,
                 Err(NoState::Absent { .. }) => {}
+                // No answer is made with it.
+                Err(other) if is_out_of_reach(&other) => {}
                 Err(other) => problems.push(other.to_string()),
             }
         }
@@ -281,6 +283,15 @@ impl State {
             problems.push(damage.to_string());
         }
         (problems, blocks)
+    }
+}
+
+/// Whether another user keeps the state to himself, or it is that of another working copy.
+fn is_out_of_reach(obstacle: &NoState) -> bool {
+    match obstacle {
+        NoState::Foreign { .. } => true,
+        NoState::Io(error) => error.source.kind() == std::io::ErrorKind::PermissionDenied,
+        NoState::Absent { .. } | NoState::Damaged(_) | NoState::Version { .. } => false,
     }
 }
 
