@@ -11,8 +11,8 @@ use vigil_testkit::sandbox::Sandbox;
 
 use crate::prompt::{CLEAN, STALE, UNTRACKED, patient_rc, plain, set_patience};
 use crate::shell::{
-    FIND_PIPES, REMEMBER_PIPES, SHELLS, Session, Shell, VIGIL, processes_of_shell, processes_with,
-    wait_until,
+    FIND_PIPES, REMEMBER_PIPES, SHELLS, SHELLS_WITH_PROCESS, Session, Shell, VIGIL,
+    processes_of_shell, processes_with, wait_until,
 };
 
 /// Repositories in which a status blocks as long as a certain pipe exists and nobody writes to it.
@@ -503,6 +503,26 @@ fn a_process_that_is_waited_for_is_no_job_and_ends_with_the_shell() {
     assert!(!seen.contains("jobs"), "{seen}");
     wait_until("the process is gone", || working().is_empty());
     SlowRepositories::release(&slow.top());
+}
+
+#[test]
+fn a_process_that_works_ends_with_a_shell_that_is_killed() {
+    for shell in SHELLS_WITH_PROCESS {
+        let slow = SlowRepositories::new();
+        let rc = shell.init_line("--prompt") + "echo pi''d $$,\n";
+        let mut session = Session::start(&slow.sandbox, shell, &rc);
+        session.wait_for("pid ");
+        let pid: u32 = session.wait_for(",").trim_end_matches(',').parse().unwrap();
+        slow.block_status(200);
+        session.send("cd work");
+        session.wait_for("work\x1b[39m");
+        SlowRepositories::wait_until_reached(&slow.top(), shell);
+        assert_eq!(processes_of_shell(pid).len(), 1, "{shell:?}");
+        session.send("kill -KILL $$");
+        session.end();
+        wait_until("its process is gone", || processes_of_shell(pid).is_empty());
+        SlowRepositories::release(&slow.top());
+    }
 }
 
 #[test]

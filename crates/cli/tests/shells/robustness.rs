@@ -5,14 +5,12 @@ use std::time::Instant;
 use vigil_testkit::sandbox::Sandbox;
 
 use crate::shell::{
-    FIND_PIPES, REMEMBER_PIPES, SHELLS, Session, Shell, VIGIL, processes_of_shell, run, wait_until,
+    FIND_PIPES, REMEMBER_PIPES, SHELLS, SHELLS_WITH_PROCESS, Session, Shell, VIGIL,
+    processes_of_shell, run, wait_until,
 };
 
 /// More than anything may take, and much less than waiting for something that never happens would.
 const TIME_LIMIT_S: u64 = 20;
-
-/// The shells that have a process of their own.
-const SHELLS_WITH_PROCESS: [Shell; 2] = [Shell::Zsh, Shell::Bash];
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();

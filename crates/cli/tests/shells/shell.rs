@@ -23,6 +23,9 @@ pub(crate) enum Shell {
 
 pub(crate) const SHELLS: [Shell; 3] = [Shell::Zsh, Shell::Bash, Shell::Fish];
 
+/// The shells that have a process of their own.
+pub(crate) const SHELLS_WITH_PROCESS: [Shell; 2] = [Shell::Zsh, Shell::Bash];
+
 /// Finds those descriptors of a bash that are pipes and were not pipes when `old` was set.
 pub(crate) const FIND_PIPES: &str = "ends=(); for end in /proc/$$/fd/*; do \
                          [[ ! -p $end || $old == *\" $end \"* ]] || ends+=(${end##*/}); done";

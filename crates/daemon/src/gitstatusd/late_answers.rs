@@ -9,13 +9,12 @@ use std::time::Duration;
 use bstr::{BStr, ByteSlice};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, renameat, statat, unlinkat};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Signal, pidfd_send_signal};
 use vigil_git::environment::Environment;
-use vigil_linux::process::{is_alive, thread_builder};
+use vigil_linux::process::is_alive;
 
 use super::options::Recipient;
-use super::parent::Parent;
+use super::parent::{self, Parent};
 use crate::runtime_folder::{Folder, RuntimePath};
 use crate::stream::timespec;
 
@@ -51,14 +50,8 @@ impl WaitingShell {
     /// # Errors
     /// There is no such shell, or other users have access to the folder.
     pub(super) fn new(environment: &Environment, recipient: Recipient) -> io::Result<Self> {
-        let pid = Pid::from_raw(recipient.shell).ok_or(Errno::SRCH)?;
-        let process = pidfd_open(pid, PidfdFlags::empty())?;
-        let lives = process.try_clone()?;
-        thread_builder().spawn(move || {
-            let mut ends = [PollFd::new(&lives, PollFlags::IN)];
-            while poll(&mut ends, None) == Err(Errno::INTR) {}
-            std::process::exit(0);
-        })?;
+        let process = parent::opened(recipient.shell)?;
+        parent::end_with(process.try_clone()?)?;
         Ok(Self {
             recipient,
             shell: Parent::new(recipient.shell),
@@ -214,7 +207,7 @@ fn shell_of(name: &BStr) -> Option<(&'static str, i32)> {
 /// Kills the process `pid`, if it works on a question of `shell`.
 fn end_asker(pid: &[u8], shell: i32) -> Option<()> {
     let pid: i32 = pid.to_str().ok()?.parse().ok()?;
-    let process = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+    let process = parent::opened(pid).ok()?;
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let mut words = words.split(|byte| *byte == 0);
     let option = format!("--leave-for={shell}.");

@@ -1,6 +1,12 @@
 //! The process that this one serves, and whether it is still the same program.
 
-use vigil_linux::process::is_alive;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use vigil_linux::process::{is_alive, thread_builder};
 
 /// A process, and which program it runs.
 #[derive(Clone, Debug)]
@@ -24,6 +30,28 @@ impl Parent {
     pub(super) fn is_there(&self, strictly: bool) -> bool {
         is_alive(self.pid) && (!strictly || image(self.pid) == self.image)
     }
+}
+
+/// Opens the process `pid`: the descriptor stands for it even if its pid is reused.
+///
+/// # Errors
+/// There is no such process.
+pub(super) fn opened(pid: i32) -> io::Result<OwnedFd> {
+    let pid = Pid::from_raw(pid).ok_or(Errno::SRCH)?;
+    Ok(pidfd_open(pid, PidfdFlags::empty())?)
+}
+
+/// Ends this process when `process` does, whatever it is working on.
+///
+/// # Errors
+/// No thread can be started.
+pub(super) fn end_with(process: OwnedFd) -> io::Result<()> {
+    thread_builder().spawn(move || {
+        let mut ends = [PollFd::new(&process, PollFlags::IN)];
+        while poll(&mut ends, None) == Err(Errno::INTR) {}
+        std::process::exit(0);
+    })?;
+    Ok(())
 }
 
 /// Field numbers in `/proc/PID/stat` (proc_pid_stat(5)). The state, field 3, is the first after the name in parentheses.

@@ -15,7 +15,7 @@ use super::daemon::Daemon;
 use super::drawing::Drawer;
 use super::log::{Level, Log};
 use super::options::Options;
-use super::parent::Parent;
+use super::parent::{self, Parent};
 use super::repositories::{Repositories, of_user};
 use super::request::{Records, Request};
 use super::response;
@@ -40,6 +40,12 @@ pub(super) fn serve(
     output: BorrowedFd<'_>,
 ) -> u8 {
     let environment = of_user(environment);
+    if options.is_attached
+        && let Some(pid) = options.parent_pid
+    {
+        // Checks between answers are not enough: a filter may take any time. If this fails, they are all there is.
+        let _ = parent::opened(pid).and_then(parent::end_with);
+    }
     let mut server = Server {
         options,
         drawer,
