@@ -118,12 +118,18 @@ pub fn in_cache(cache: &Path, identity: &[u8; 32]) -> PathBuf {
 }
 
 /// Creates the directory above a store's own and the user's cache directory, accessible only to the user, but not the home
-/// directory that contains it: if that does not exist, it is not meant to.
+/// directory that contains it: if that does not exist, it is not meant to. Nothing is created in another user's directory,
+/// unless that is root's, like `/tmp`: if root has the home of a user, it must not lock that one out of a directory there.
 pub fn create_parents(folder: &Path) {
     let above = folder.ancestors().skip(1).take(2);
     for folder in above.collect::<Vec<_>>().into_iter().rev() {
-        // If this fails, nothing is published, and the store says why.
-        let _ = DirBuilder::new().mode(0o700).create(folder);
+        let owner = folder.parent().and_then(|above| stat_path(above).ok());
+        let is_allowed = owner
+            .is_some_and(|stat| stat.uid == 0 || stat.uid == rustix::process::geteuid().as_raw());
+        // If nothing is created, nothing is published, and the store says why.
+        if is_allowed {
+            let _ = DirBuilder::new().mode(0o700).create(folder);
+        }
     }
 }
 
@@ -146,4 +152,31 @@ pub fn identity(format: &[u8], hash: &str, folders: &[&Path]) -> Option<[u8; 32]
     add(&rustix::process::geteuid().as_raw().to_le_bytes());
     add(rustix::system::uname().nodename().to_bytes());
     Some(sum.finalize().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::chown;
+
+    use super::*;
+    use vigil_testkit::sandbox::skip_test;
+
+    #[test]
+    fn the_cache_is_created_but_not_in_the_home_of_another_user() {
+        let home = tempfile::tempdir().unwrap();
+        let cache = home.path().join(".cache");
+        let above = cache.join("vigil");
+        let create = || create_parents(&above.join("0123"));
+        create();
+        assert!(above.is_dir() && !above.join("0123").exists());
+        if !rustix::process::geteuid().is_root() {
+            return skip_test("another user's home", "only root may give files away");
+        }
+        for (given_away, gone) in [(&cache, &above), (&home.path().to_owned(), &cache)] {
+            chown(given_away, Some(1), None).unwrap();
+            std::fs::remove_dir(gone).unwrap();
+            create();
+            assert!(!gone.exists(), "{gone:?}");
+        }
+    }
 }
