@@ -158,9 +158,11 @@ function _vigil_unset_status_variables() {
 # Removes the first response of NAME's process from the buffer and sets the VCS_STATUS_* variables. Returns 1 if it answers no
 # pending request of this shell. The response to the request $2 is in time; any other is late, and its callback is called.
 function _vigil_handle_response() {
-  local record=${_vigil_receive_buffer[$1]%%$'\x1e'*} delivery=async callback
-  _vigil_receive_buffer[$1]=${_vigil_receive_buffer[$1]#*$'\x1e'}
-  local -a fields=("${(@ps:\x1f:)record}")
+  local delivery=async callback
+  # Not with `#`, which takes half a minute for a tag of 64 KiB.
+  local -a records=("${(@ps:\x1e:)_vigil_receive_buffer[$1]}")
+  local -a fields=("${(@ps:\x1f:)records[1]}")
+  _vigil_receive_buffer[$1]="${(pj:\x1e:)records[2,-1]}"
   local request_key=$1.$fields[1]
   [[ -n ${_vigil_pending_request[$request_key]} ]] || builtin return
   callback=$_vigil_request_callback[$request_key]

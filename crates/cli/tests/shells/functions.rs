@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use vigil_testkit::sandbox::Sandbox;
 
-use crate::shell::{SHELLS, Shell, VIGIL, plugin_scripts, run};
+use crate::shell::{SHELLS, SHELLS_WITH_PROCESS, Session, Shell, VIGIL, plugin_scripts, run};
 
 /// The variables of an answer, each with the number of its field.
 const VARIABLES: [(&str, usize); 27] = [
@@ -258,5 +258,27 @@ fn an_index_that_is_too_large_has_unknown_changes() {
         }
         let written = run(&sandbox, shell, &(text + "exit\n"));
         assert_eq!(written, "-1 -1 -1 0\n0 0 0 0\n", "{shell:?}");
+    }
+}
+
+#[test]
+fn an_answer_of_any_length_is_read() {
+    for shell in SHELLS_WITH_PROCESS {
+        let sandbox = Sandbox::new().with_five_commits();
+        // A server may have such tags, and no name of a file is as long.
+        let commit = sandbox.git(["rev-parse", "HEAD"]);
+        let tag = "t".repeat(200_000);
+        let line = format!("{} refs/tags/{tag}\n", commit.trim_end());
+        fs::write(sandbox.git_dir().join("packed-refs"), line).unwrap();
+        let rc = shell.init_line("") + &shell.start() + "echo rea''dy\n";
+        let mut session = Session::start(&sandbox, shell, &rc);
+        session.wait_for("ready");
+        let query = shell.function_call("query", "-d work");
+        session.send(&format!(
+            "{query}; echo $VCS_STATUS_RESULT ${{#VCS_STATUS_TAG}}"
+        ));
+        session.wait_for("ok-sync 200000");
+        session.send("exit");
+        session.end();
     }
 }
