@@ -183,4 +183,28 @@ mod tests {
         assert!(has_unknown_links(&mut linked, 2 * ENTRIES_MIN));
         assert!(!has_unknown_links(&mut linked, 2 * ENTRIES_MIN));
     }
+
+    #[test]
+    fn only_a_file_that_was_written_without_a_name_has_everything_looked_at() {
+        let top = tempfile::tempdir().unwrap();
+        let nothing = Changes::default();
+        let of = |path: &str| Changes {
+            paths: BTreeSet::from([path.into()]),
+            ..Changes::default()
+        };
+        let removed = Changes {
+            gone: BTreeSet::from(["file".into()]),
+            ..of("file")
+        };
+        for (changes, is_doubted) in [
+            (removed, false),
+            (of("removed-folder/file"), false),
+            (of("file"), true),
+        ] {
+            let mut linked = Linked::default();
+            let found = linked.has_unknown_links(top.path(), &changes, &nothing);
+            assert_eq!(found, is_doubted, "{changes:?}");
+            assert_eq!(has_nameless(top.path(), &changes), is_doubted);
+        }
+    }
 }
