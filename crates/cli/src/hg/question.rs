@@ -119,9 +119,7 @@ impl Question<'_> {
         }
         match read {
             // A comparison of changesets does not depend on the working copy.
-            Err(_) if !pair.has_working_copy() && !arguments.subrepos => {
-                Ok(Subrepositories::default())
-            }
+            Err(_) if !pair.has_working_copy() => Ok(Subrepositories::default()),
             read => read,
         }
     }

@@ -284,6 +284,8 @@ fn damage_in_the_working_copy_does_not_matter_between_changesets() {
         for arguments in [
             &["status", "--rev", "0", "--rev", "1"][..],
             &["status", "--change", "1"],
+            &["status", "-S", "--rev", "0", "--rev", "1"],
+            &["status", "-S", "--change", "1", "f"],
         ] {
             working.assert_same_as_hg(arguments);
         }
