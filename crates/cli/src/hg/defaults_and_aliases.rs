@@ -23,8 +23,9 @@ pub(super) fn with_configured(
         Some(alias) => {
             let refused =
                 || Abort::unsupported(bytes!("the alias '", alias.name, " = ", alias.value, "'"));
-            // With --debug, Mercurial reports the alias.
-            if alias.name != command || arguments.debug || chains_to_another_alias(config, alias) {
+            // Mercurial reports the alias if it shows messages for debugging.
+            let is_debug = arguments.debug || config.boolean("ui", "debug", false) == Ok(true);
+            if alias.name != command || is_debug || chains_to_another_alias(config, alias) {
                 return Err(refused());
             }
             let words = split_like_shell(&alias.value, process).ok_or_else(refused)?;
@@ -64,6 +65,7 @@ pub(super) fn with_configured(
     match refused {
         None => Ok(None),
         Some(refused) => match arguments.with_words(added) {
+            Some(merged) if alias.is_some() && merged.debug => Err(refused),
             Some(merged) if merged.has_the_early_options_of(arguments) => Ok(Some(merged)),
             _ => Err(refused),
         },

@@ -76,6 +76,33 @@ fn an_alias_may_add_options_to_the_command() {
 }
 
 #[test]
+fn what_is_said_of_an_alias_for_debugging_is_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        some_files(&working);
+        for (alias, more) in [
+            ("alias.st=status -m", "ui.debug=yes"),
+            ("alias.st=status -m --debug", "ui.debug=no"),
+        ] {
+            let arguments = ["st", "--config", alias, "--config", more];
+            let (_, stderr, _) = working.vigil(&arguments);
+            assert!(stderr.contains("the alias 'st = status -m"), "{stderr}");
+        }
+        let status = ["status", "--config", "alias.status=status -v --debug"];
+        let (_, stderr, _) = working.vigil(&status);
+        assert!(stderr.contains("the alias 'status"), "{stderr}");
+        let arguments = [
+            "st",
+            "--config",
+            "alias.st=status -m",
+            "--config",
+            "ui.debug=no",
+        ];
+        working.assert_same_as_hg(&arguments);
+    }
+}
+
+#[test]
 fn a_daemon_answers_with_what_the_configuration_adds() {
     for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
