@@ -265,6 +265,7 @@ impl Run<'_> {
             clean: settings.is_terse() || question.shown.clean,
             unknown: question.looks_for_unknown,
             ignored: question.shown.ignored || settings.terse.contains(&b'i'),
+            overlooks_manifests: false,
             line_endings: question.line_endings.map(AsRef::as_ref),
             large_files: large_files.as_ref(),
             settings,

@@ -62,6 +62,8 @@ pub(super) struct Subject<'s> {
     pub(super) clean: bool,
     pub(super) unknown: bool,
     pub(super) ignored: bool,
+    /// Whether Mercurial overlooks all differences between manifests here, and what is the same in them.
+    pub(super) overlooks_manifests: bool,
     /// How files of the working copy are converted before they are compared.
     pub(super) line_endings: Option<&'s LineEndings>,
     /// The large files, if they take the place of their stand-ins.
@@ -104,6 +106,15 @@ impl Subject<'_> {
             }
             _ => HgStatus::default(),
         };
+        if self.overlooks_manifests {
+            let found = status.lists;
+            return Ok(Lists {
+                deleted: found.deleted,
+                unknown: found.unknown,
+                ignored: found.ignored,
+                ..Lists::default()
+            });
+        }
         let store = self.repository.store();
         let working = Working {
             root: &self.repository.root,

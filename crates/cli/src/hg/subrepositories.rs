@@ -88,7 +88,9 @@ pub(super) fn add(
 ) -> Result<(), Abort> {
     let place = Place {
         top: &subject.repository.root,
+        asked: &subject.matcher,
         outer_path: BString::default(),
+        is_named: false,
         depth: 0,
     };
     let others = add_from(lists, subject, pair, &place, messages)?;
@@ -99,8 +101,32 @@ pub(super) fn add(
 /// Where a repository is in the outermost one, at `top`.
 struct Place<'t> {
     top: &'t Path,
+    /// Which paths of the outermost repository are asked for.
+    asked: &'t Matcher,
     outer_path: BString,
+    /// Whether this repository, or a subrepository that it is in, is asked for by name.
+    is_named: bool,
     depth: u32,
+}
+
+impl Place<'_> {
+    /// Returns the place of the subrepository at `path` of the repository at this one.
+    fn inside(&self, path: &BStr) -> Self {
+        let outer_path = vigil_model::path::join(self.outer_path.as_bstr(), path);
+        Self {
+            top: self.top,
+            asked: self.asked,
+            is_named: self.is_named || self.asked.is_exact(outer_path.as_bstr()),
+            outer_path,
+            depth: self.depth.saturating_add(1),
+        }
+    }
+
+    /// Whether Mercurial takes the manifests here for empty. It picks files by name from a manifest if only names are asked for, and
+    /// the name of a directory above a subrepository is none of its files.
+    fn overlooks_manifests(&self) -> bool {
+        !self.is_named && self.asked.is_named_only_above(self.outer_path.as_bstr())
+    }
 }
 
 /// Adds the files of Mercurial's subrepositories, and returns those of others: they are shown whatever files are asked for.
@@ -135,11 +161,7 @@ fn add_from(
         }
         let root = subject.repository.root.join(path_of(path));
         let whole = |file: &BString| vigil_model::path::join(path, file.as_bstr());
-        let place = Place {
-            top: place.top,
-            outer_path: vigil_model::path::join(place.outer_path.as_bstr(), path),
-            depth: place.depth.saturating_add(1),
-        };
+        let place = place.inside(path);
         if before.get(path).or(after.get(path)).is_some_and(is_git) {
             let last = after.get(path).filter(|_| to != Target::WorkingCopy);
             let git = git_at(subject, path, &root, &place)?;
@@ -376,6 +398,7 @@ fn status_of(
         clean: above.clean,
         unknown: above.unknown,
         ignored: above.ignored,
+        overlooks_manifests: place.overlooks_manifests(),
         line_endings: line_endings.as_deref(),
         large_files: None,
         settings: above.settings,

@@ -460,3 +460,37 @@ fn the_daemon_answers_beside_subrepositories() {
         assert!(!served.assert_same_without_daemon(&recursive, &[]));
     }
 }
+
+#[test]
+fn a_directory_that_is_asked_for_hides_what_was_committed_in_subrepositories_below() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        with_subrepositories(&working);
+        working.write("d/file", "");
+        // The working copies are no longer at the changesets that are committed.
+        for folder in ["sub/inner", "sub", "d/other"] {
+            working.hg(&["-R", folder, "commit", "-q", "-m", "more", "-d", "0 0"]);
+        }
+        for arguments in [
+            &["status", "-S", "d"][..],
+            &["status", "-SA", "d"],
+            &["status", "-S", "path:."],
+            &["status", "-S", "path:d", "top"],
+            &["status", "-S", "d", "sub"],
+            &["status", "-S", "path:.", "sub"],
+            &["status", "-S", "d/other"],
+            &["status", "-S", "sub"],
+            &["status", "-S", "."],
+            &["status", "-S", "d", "-X", "top"],
+            &["status", "-S", "-I", "path:d"],
+            &["status", "-S", "glob:d"],
+            &["status", "-S", "--rev", "0", "d"],
+            &["status", "-S", "--rev", "0", "path:."],
+            &["status", "-S", "--rev", "0", "--rev", "1", "path:."],
+            &["status", "-S", "--rev", "0", "--rev", "1", "sub"],
+        ] {
+            working.assert_same_as_hg(arguments);
+        }
+        working.assert_same_as_hg_in("d", &["status", "-S", "."]);
+    }
+}

@@ -214,6 +214,12 @@ impl Matcher {
             || narrow.is_some_and(|name| PathSet::new(vec![name]).has_at_or_below(path))
     }
 
+    /// Returns whether a directory above `path` is asked for by name, `path` itself is not, and no pattern is anything but a name.
+    pub fn is_named_only_above(&self, path: &BStr) -> bool {
+        let patterns = self.patterns.as_ref().filter(|_| self.is_all_paths());
+        patterns.is_some_and(|part| part.files.has_above(path) && !part.files.contains(path))
+    }
+
     /// Returns whether only whole paths are asked for, and nothing is taken from them.
     pub fn is_all_paths(&self) -> bool {
         let is_plain = self.include.is_none() && self.exclude.is_none() && self.sparse.is_none();
