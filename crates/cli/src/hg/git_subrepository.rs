@@ -16,6 +16,7 @@ use vigil_hg::config::ProcessContext;
 use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
 
+use super::subrepositories::in_subrepository;
 use crate::reply::bytes;
 
 /// The oldest git that Mercurial asks without a warning.
@@ -190,16 +191,8 @@ impl GitSubrepository<'_> {
     }
 
     fn in_subrepository(&self, error: Abort) -> Abort {
-        let message = bytes!(
-            error.message,
-            " (in subrepository \"",
-            self.outer_path,
-            "\")"
-        );
-        Abort {
-            message: message.into(),
-            ..error
-        }
+        let message = in_subrepository(error.message.as_bstr(), self.outer_path);
+        Abort { message, ..error }
     }
 }
 

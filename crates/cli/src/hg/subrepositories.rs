@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_status::kinds::Lists;
-use vigil_hg::abort::Abort;
+use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::{Config, Configuration, Layers};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
@@ -122,6 +122,27 @@ impl Place<'_> {
         }
     }
 
+    /// Returns `abort` as Mercurial reports what happened while it worked out the status of this repository.
+    fn annotate(&self, abort: Abort) -> Abort {
+        // Errors of the store and of the system are of other classes there, which are passed on.
+        let is_annotated = matches!(
+            abort.kind,
+            Kind::Plain | Kind::Input | Kind::Parse | Kind::State | Kind::Config
+        );
+        if self.depth == 0 || !is_annotated {
+            return abort;
+        }
+        if abort.message.starts_with(b"config error at ") {
+            return refused("in which a file of configuration cannot be parsed");
+        }
+        let outer_path = self.outer_path.as_bstr();
+        Abort {
+            kind: Kind::Plain,
+            message: in_subrepository(abort.message.as_bstr(), outer_path),
+            hint: abort.hint,
+        }
+    }
+
     /// Whether Mercurial takes the manifests here for empty. It picks files by name from a manifest if only names are asked for, and
     /// the name of a directory above a subrepository is none of its files.
     fn overlooks_manifests(&self) -> bool {
@@ -149,22 +170,24 @@ fn add_from(
         Pair::Targets(targets) => targets,
         Pair::WorkingCopy => [revisions.parent(), Target::WorkingCopy],
     };
-    let before = subrepositories_in(subject, revisions, from)?;
-    let after = subrepositories_in(subject, revisions, to)?;
+    let read = |target| {
+        subrepositories_in(subject, revisions, target).map_err(|abort| place.annotate(abort))
+    };
+    let (before, after) = (read(from)?, read(to)?);
     let mut paths: Vec<&BStr> = before.paths().chain(after.paths()).collect();
     paths.sort_unstable();
     paths.dedup();
     for path in paths {
-        check_path(&subject.repository.root, path)?;
-        if let Some(subrepository) = before.get(path).or(after.get(path)) {
-            check_allowed(subject.config, subrepository)?;
-        }
+        let known = before.get(path).or(after.get(path));
+        check_path(&subject.repository.root, path)
+            .and_then(|()| known.map_or(Ok(()), |known| check_allowed(subject.config, known)))
+            .map_err(|abort| place.annotate(abort))?;
         let root = subject.repository.root.join(path_of(path));
         let whole = |file: &BString| vigil_model::path::join(path, file.as_bstr());
-        let place = place.inside(path);
-        if before.get(path).or(after.get(path)).is_some_and(is_git) {
+        let inside = place.inside(path);
+        if known.is_some_and(is_git) {
             let last = after.get(path).filter(|_| to != Target::WorkingCopy);
-            let git = git_at(subject, path, &root, &place)?;
+            let git = git_at(subject, path, &root, &inside)?;
             // What is new in the end is compared with nothing.
             let base = before.get(path).map(revision_of).unwrap_or_default();
             let other = last.map(revision_of);
@@ -185,7 +208,11 @@ fn add_from(
             // A subrepository that is gone in the end is compared with its working copy.
             _ => Node::WORKING_COPY,
         };
-        let (found, of_others) = status_of(subject, &root, [base, other], &place)?;
+        let opened = open(subject, &root).map_err(|abort| match abort.kind {
+            Kind::Config => place.annotate(abort),
+            _ => abort,
+        })?;
+        let (found, of_others) = status_of(subject, &opened, [base, other], &inside)?;
         let is_asked_for = |file: &BString| subject.matcher.is_match(file.as_bstr());
         let found = found.map(|files| files.iter().map(whole).filter(is_asked_for).collect());
         lists.merge(found);
@@ -313,6 +340,11 @@ fn subrepositories_in(
     }
 }
 
+/// Returns the `message` of an error with the path of the subrepository in which it happened.
+pub(super) fn in_subrepository(message: &BStr, outer_path: &BStr) -> BString {
+    bytes!(message, " (in subrepository \"", outer_path, "\")").into()
+}
+
 fn refused(what: &str) -> Abort {
     Abort::unsupported(bytes!("a subrepository ", what))
 }
@@ -326,7 +358,7 @@ fn open(above: &Subject<'_>, root: &Path) -> Result<(Repository, Configuration),
     if !lstat_path(&root.join(".hg")).is_ok_and(|seen| seen.is_dir()) {
         return Err(refused("that is missing"));
     }
-    let layers = Layers::of_user(above.process, above.options)?;
+    let layers = Layers::checked(above.process, above.options, settings::check_first)?;
     let configuration = repository::configure(layers, root)?;
     if let Some(unsupported) = settings::unsupported_setting(&configuration.config) {
         return Err(Abort::unsupported(unsupported));
@@ -342,19 +374,19 @@ fn open(above: &Subject<'_>, root: &Path) -> Result<(Repository, Configuration),
 /// Returns the status of one of Mercurial's subrepositories, and that of other systems' repositories in it.
 fn status_of(
     above: &Subject<'_>,
-    root: &Path,
+    (repository, configuration): &(Repository, Configuration),
     nodes: [Node; 2],
     place: &Place<'_>,
 ) -> Result<(Lists, Lists), Abort> {
     if place.depth > DEPTH_MAX {
         return Err(refused("that is nested too deeply"));
     }
-    let (repository, configuration) = open(above, root)?;
-    let line_endings = extensions::line_endings(&repository, &configuration.config, above.process)?;
-    let mut session = unkept_session(&repository, line_endings.as_ref());
-    let dirstate = session.dirstate(&repository)?;
+    let annotate = |abort| place.annotate(abort);
+    let line_endings = extensions::line_endings(repository, &configuration.config, above.process)?;
+    let mut session = unkept_session(repository, line_endings.as_ref());
+    let dirstate = session.dirstate(repository).map_err(annotate)?;
     let extensions = ExtensionQuestion {
-        repository: &repository,
+        repository,
         config: &configuration.config,
         process: above.process,
         dirstate: &dirstate,
@@ -364,27 +396,28 @@ fn status_of(
     if let Some(unsupported) = extensions.unsupported() {
         return Err(Abort::unsupported(unsupported));
     }
-    let parents = session.parents(&repository)?;
+    let parents = session.parents(repository).map_err(annotate)?;
     if parents.unknown.is_some() {
         return Err(Abort::unsupported(
             "a subrepository whose working parent is unknown",
         ));
     }
-    let revisions = Revisions::new(&repository, parents.nodes)?;
+    let revisions = Revisions::new(repository, parents.nodes).map_err(annotate)?;
     let target = |node: Node| {
         let target = revisions.find(&node);
         target.ok_or_else(|| refused("whose committed changeset is not there"))
     };
     let [from, to] = nodes;
     let pair = Pair::new([target(from)?, target(to)?], &revisions);
-    extensions.check_pair(pair, &revisions)?;
+    extensions.check_pair(pair, &revisions).map_err(annotate)?;
     let mut warnings = Vec::new();
     let subrepositories = match pair.ends_in_working_copy() {
-        true => read_from_working_copy(&repository, &dirstate, &above.process.cwd, &mut warnings)?,
+        true => read_from_working_copy(repository, &dirstate, &above.process.cwd, &mut warnings)
+            .map_err(annotate)?,
         false => Subrepositories::default(),
     };
     let subject = Subject {
-        repository: &repository,
+        repository,
         narrow: None,
         session: RefCell::new(&mut session),
         config: &configuration.config,
@@ -403,7 +436,7 @@ fn status_of(
         large_files: None,
         settings: above.settings,
     };
-    let mut lists = subject.lists(pair, &mut warnings)?;
+    let mut lists = subject.lists(pair, &mut warnings).map_err(annotate)?;
     let others = add_from(&mut lists, &subject, pair, place, &mut warnings)?;
     if !warnings.is_empty() || !configuration.warnings.is_empty() {
         return Err(refused("with warnings or errors of its own"));

@@ -494,3 +494,38 @@ fn a_directory_that_is_asked_for_hides_what_was_committed_in_subrepositories_bel
         working.assert_same_as_hg_in("d", &["status", "-S", "."]);
     }
 }
+
+#[test]
+fn errors_in_subrepositories_tell_which() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        with_subrepositories(&working);
+        for folder in ["sub", "sub/inner"] {
+            for (name, text) in [
+                (".hg/hgrc", "[subrepos]\nallowed = no\n"),
+                (".hg/hgrc", "[subrepos]\nallowed = maybe\n"),
+                (".hg/hgrc", "[ui]\nverbose = maybe\n"),
+                (".hg/requires", "unheard\n"),
+                (".hg/dirstate", "short"),
+                (".hgignore", "re:(\n"),
+                (".hgsub", "inner = [git\n"),
+                (".hgsub", "$inner = inner\n"),
+                (".hgsubstate", "nonsense\n"),
+            ] {
+                let path = format!("{folder}/{name}");
+                let before = std::fs::read(working.path(&path)).ok();
+                working.write(&path, text);
+                for more in [&[][..], &["--config", "ui.detailed-exit-code=yes"]] {
+                    working.assert_same_as_hg(&[&["status", "-S"], more].concat());
+                }
+                match before {
+                    Some(before) => std::fs::write(working.path(&path), before).unwrap(),
+                    None => std::fs::remove_file(working.path(&path)).unwrap(),
+                }
+            }
+        }
+        working.write("sub/inner/.hg/hgrc", "[ui\n");
+        let (_, stderr, _) = working.vigil(&["status", "-S"]);
+        assert!(stderr.contains("cannot be parsed"), "{stderr}");
+    }
+}
