@@ -268,6 +268,7 @@ impl Run<'_> {
             overlooks_manifests: false,
             line_endings: question.line_endings.map(AsRef::as_ref),
             large_files: large_files.as_ref(),
+            copies_name_large_files: extensions.copies_name_large_files(),
             settings,
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;

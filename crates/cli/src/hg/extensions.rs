@@ -137,9 +137,21 @@ pub(super) fn has(config: &Config, name: &str) -> bool {
     all(config).any(|(known, _)| known == name.as_bytes())
 }
 
-/// Whether the extension for the requirement `lfs` is on: Mercurial turns it on by itself, unless the configuration names it.
+/// Whether Mercurial turns on the extension of this `name` by itself: the repository requires it, and the configuration does not
+/// name it.
+fn is_turned_on(name: &str, config: &Config, requirements: &Requirements) -> bool {
+    requirements.has(name) && !config.has("extensions", name)
+}
+
+/// Whether the extension for the requirement `lfs` is on.
 fn has_lfs(config: &Config, requirements: &Requirements) -> bool {
-    has(config, "lfs") || requirements.has("lfs") && !config.has("extensions", "lfs")
+    has(config, "lfs") || is_turned_on("lfs", config, requirements)
+}
+
+/// Whether the extension for the requirement `largefiles` is on without the configuration: too late to change the command, which
+/// then shows the stand-ins.
+fn shows_stand_ins(config: &Config, requirements: &Requirements) -> bool {
+    !has(config, "largefiles") && is_turned_on("largefiles", config, requirements)
 }
 
 /// Checks that the extensions that a repository requires are on.
@@ -149,6 +161,7 @@ fn has_lfs(config: &Config, requirements: &Requirements) -> bool {
 pub(super) fn check_required(config: &Config, requirements: &Requirements) -> Result<(), Abort> {
     requirements.check_extensions(|name| match name {
         "lfs" => has_lfs(config, requirements),
+        "largefiles" => has(config, name) || is_turned_on(name, config, requirements),
         _ => has(config, name),
     })
 }
@@ -228,7 +241,17 @@ impl ExtensionQuestion<'_> {
                 return Some("the extension 'largefiles' in a sparse working copy".into());
             }
         }
-        match has_lfs(config, &self.repository.requirements) {
+        let requirements = &self.repository.requirements;
+        if shows_stand_ins(config, requirements) {
+            // In subrepositories, it shows the large files.
+            if !self.shows_large_files && self.may_have_large_files() {
+                return Some(LARGE_FILES.into());
+            }
+            if self.repository.is_sparse() {
+                return Some("the extension 'largefiles' in a sparse working copy".into());
+            }
+        }
+        match has_lfs(config, requirements) {
             true => self.unsupported_by_lfs(),
             false => None,
         }
@@ -258,6 +281,12 @@ impl ExtensionQuestion<'_> {
     pub(super) fn large_files(&self) -> Option<LargeFiles> {
         let is_on = has(self.config, "largefiles");
         is_on.then(|| LargeFiles::new(self.repository, self.dirstate))
+    }
+
+    /// Whether copies are given the names of large files, though their stand-ins may be shown.
+    pub(super) fn copies_name_large_files(&self) -> bool {
+        let config = self.config;
+        has(config, "largefiles") || shows_stand_ins(config, &self.repository.requirements)
     }
 
     /// Checks that it is known what the extension `largefiles` changes in a comparison of `pair`.

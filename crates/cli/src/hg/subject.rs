@@ -68,6 +68,8 @@ pub(super) struct Subject<'s> {
     pub(super) line_endings: Option<&'s LineEndings>,
     /// The large files, if they take the place of their stand-ins.
     pub(super) large_files: Option<&'s LargeFiles>,
+    /// Whether copies are given the names of large files.
+    pub(super) copies_name_large_files: bool,
     /// How much is said.
     pub(super) settings: &'s Settings,
 }
@@ -160,7 +162,7 @@ impl Subject<'_> {
     /// Returns the source of each file that is a copy.
     pub(super) fn copies(&self, pair: Pair) -> Result<BTreeMap<BString, BString>, Abort> {
         let copies = self.committed_copies(pair)?;
-        if self.large_files.is_none() {
+        if !self.copies_name_large_files {
             return Ok(copies);
         }
         let shown = |path: BString| match large_file(path.as_ref()) {
@@ -179,7 +181,7 @@ impl Subject<'_> {
         match (pair, self.revisions) {
             (Pair::Targets([from, to]), Some(revisions)) => {
                 let store = self.repository.store();
-                if self.large_files.is_some() {
+                if self.copies_name_large_files {
                     let has_some = |target| -> Result<bool, Abort> {
                         Ok(revisions.manifest(target)?.has_directory(STAND_INS.into()))
                     };

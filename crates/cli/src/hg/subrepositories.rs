@@ -434,6 +434,7 @@ fn status_of(
         overlooks_manifests: place.overlooks_manifests(),
         line_endings: line_endings.as_deref(),
         large_files: None,
+        copies_name_large_files: false,
         settings: above.settings,
     };
     let mut lists = subject.lists(pair, &mut warnings).map_err(annotate)?;

@@ -248,6 +248,47 @@ fn large_files_take_the_place_of_their_stand_ins() {
 }
 
 #[test]
+fn stand_ins_are_shown_where_only_the_repository_asks_for_the_extension_of_large_files() {
+    for hg in hg_programs() {
+        let on = "[extensions]\nlargefiles =\n";
+        let working = WorkingCopy::with_config(&hg, on);
+        for name in ["small", "large", "moved"] {
+            working.write(name, "1\n");
+        }
+        working.hg(&["add", "small"]);
+        working.hg(&["add", "--large", "large", "moved"]);
+        working.commit("0");
+        working.write("large", "12\n");
+        working.hg(&["move", "moved", "there"]);
+        working.hg(&["copy", "small", "copy"]);
+        for config in [
+            "",
+            "[extensions]\nhgext.largefiles = !\n",
+            "[extensions]\nlargefiles = !\n",
+        ] {
+            working.write_config(config);
+            for arguments in [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "-A", "--rev", "."],
+                &["status", "-A", "large", ".hglf"],
+                &["status", "--change", "."],
+                &["status", "--rev", "null"],
+                &["status", "--rev", "wdir()", "--rev", "."],
+            ] {
+                working.assert_same_as_hg(arguments);
+            }
+        }
+        working.write_config("");
+        assert_left(&working, &["status", "-S"], "the extension 'largefiles'");
+        let copies = ["status", "-C", "--rev", "null", "--rev", "."];
+        assert_left(&working, &copies, "copies of large files");
+        working.write_config(on);
+        working.assert_same_as_hg(&["status", "-A"]);
+    }
+}
+
+#[test]
 fn line_endings_are_converted_before_files_are_compared() {
     // Each question takes a new process of Mercurial's, so the formats are tried by turns.
     for (hg, is_v2) in hg_programs()
