@@ -150,7 +150,9 @@ impl GitRequest {
             let mut configuration = rules.configuration.clone();
             configuration.push(without_advice());
             let git = git.configured(&configuration);
-            let unstaged = self.diff(&git, &["--ours"], unstaged, &rules.unstaged_without)?;
+            // git's status has forgotten the order file (`diff.orderFile`) when it comes to these patches.
+            let what = ["--ours", "-O/dev/null"];
+            let unstaged = self.diff(&git, &what, unstaged, &rules.unstaged_without)?;
             add_new(complaints, &unstaged.complaints);
             patches.unstaged = Some(unstaged.text);
             patches.code = unstaged.code;

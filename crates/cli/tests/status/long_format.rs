@@ -741,6 +741,25 @@ fn submodules() {
 }
 
 #[test]
+fn only_patches_of_what_is_staged_follow_the_order_file() {
+    let sandbox = Sandbox::empty();
+    for (name, contents) in [("a", "1\n"), ("b", "1\n"), ("order", "b\n")] {
+        sandbox.write(name, contents);
+    }
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "files"]);
+    for contents in ["staged\n", "changed again\n"] {
+        sandbox.write("a", contents);
+        sandbox.write("b", contents);
+        for options in ["-v", "-vv"] {
+            let order = ["-c", "diff.orderFile=order", "status", options];
+            sandbox.assert_same_as_git(&order);
+        }
+        sandbox.git(["add", "a", "b"]);
+    }
+}
+
+#[test]
 fn patches_need_git() {
     let sandbox = Sandbox::with_history();
     let mut command = sandbox.command(VIGIL, sandbox.top(), ["status", "-v"]);
