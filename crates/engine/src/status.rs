@@ -167,6 +167,8 @@ pub struct PatchRules {
     pub staged_configuration: Vec<(BString, BString)>,
     /// Submodules without a patch of the working tree: those that the question found unchanged.
     pub unstaged_without: Vec<BString>,
+    /// The only paths with patches of the working tree, if they are known and not so many that git is slow to tell them from others.
+    pub unstaged_only: Option<Vec<BString>>,
     /// Whether git fails because of a bad `shallow` file: before the first patch of all, it reads the empty tree.
     pub has_bad_history: bool,
     /// Name and value of the configuration by which git's `diff` of the working tree does not look into submodules with something

@@ -134,7 +134,7 @@ impl GitRequest {
             &git.configured(&configuration),
             &what,
             staged.unwrap_or_default(),
-            &rules.staged_without,
+            &Paths::without(&rules.staged_without),
         )?;
         add_new(complaints, &staged.complaints);
         let mut patches = Patches {
@@ -152,7 +152,11 @@ impl GitRequest {
             let git = git.configured(&configuration);
             // git's status has forgotten the order file (`diff.orderFile`) when it comes to these patches.
             let what = ["--ours", "-O/dev/null"];
-            let unstaged = self.diff(&git, &what, unstaged, &rules.unstaged_without)?;
+            let paths = match &rules.unstaged_only {
+                Some(only) if fit_on_a_command_line(only) => Paths::only(only),
+                _ => Paths::without(&rules.unstaged_without),
+            };
+            let unstaged = self.diff(&git, &what, unstaged, &paths)?;
             add_new(complaints, &unstaged.complaints);
             patches.unstaged = Some(unstaged.text);
             patches.code = unstaged.code;
@@ -165,7 +169,7 @@ impl GitRequest {
         git: &Git<'_>,
         what: &[&str],
         prefixes: [&str; 2],
-        left_out: &[BString],
+        paths: &Paths,
     ) -> std::io::Result<GitOutput> {
         let renames = match self.renames {
             None => ["--no-renames".to_owned(), "-l0".to_owned()],
@@ -190,13 +194,9 @@ impl GitRequest {
         arguments.extend(renames.iter().map(String::as_str));
         arguments.extend(prefixes.into_iter().filter(|prefix| !prefix.is_empty()));
         let mut arguments: Vec<&OsStr> = arguments.into_iter().map(OsStr::new).collect();
-        let left_out: Vec<BString> = left_out
-            .iter()
-            .map(|path| [b":(top,exclude,literal)", path.as_slice()].concat().into())
-            .collect();
-        if !left_out.is_empty() {
-            arguments.extend(["--", ":/"].map(OsStr::new));
-            arguments.extend(left_out.iter().map(|path| OsStr::from_bytes(path)));
+        if !paths.pathspecs.is_empty() {
+            arguments.push(OsStr::new("--"));
+            arguments.extend(paths.pathspecs.iter().map(|path| OsStr::from_bytes(path)));
         }
         let mut said = git.run_in_english(&arguments)?;
         // Unlike `git diff`, status does not report that rename detection was skipped. Complaints about the configuration were
@@ -219,6 +219,42 @@ impl GitRequest {
         said.complaints = complaints.collect::<Vec<_>>().concat();
         Ok(said)
     }
+}
+
+/// Which paths `git diff` compares.
+struct Paths {
+    /// All paths if there are none.
+    pathspecs: Vec<BString>,
+}
+
+impl Paths {
+    fn only(paths: &[BString]) -> Self {
+        let pathspecs = paths.iter().map(|path| pathspec(":(top,literal)", path));
+        let pathspecs = pathspecs.collect();
+        Self { pathspecs }
+    }
+
+    fn without(paths: &[BString]) -> Self {
+        let mut pathspecs = Vec::new();
+        if !paths.is_empty() {
+            pathspecs.push(":/".into());
+        }
+        let left_out = paths.iter();
+        pathspecs.extend(left_out.map(|path| pathspec(":(top,exclude,literal)", path)));
+        Self { pathspecs }
+    }
+}
+
+fn pathspec(magic: &str, path: &BString) -> BString {
+    [magic.as_bytes(), path.as_slice()].concat().into()
+}
+
+/// Whether there are paths, and they leave most of the smallest command line that Linux grants to other arguments and to variables:
+/// it has 128 KiB.
+fn fit_on_a_command_line(paths: &[BString]) -> bool {
+    // Each comes with its magic and a pointer.
+    let len: usize = paths.iter().map(|path| path.len() + 24).sum();
+    !paths.is_empty() && len <= 48 << 10
 }
 
 /// The configuration without the advice against grafts, for when it has already been given.

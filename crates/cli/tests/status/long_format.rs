@@ -741,6 +741,31 @@ fn submodules() {
 }
 
 #[test]
+fn patches_show_nothing_of_files_that_are_only_touched() {
+    let sandbox = Sandbox::empty();
+    sandbox.write(
+        ".gitattributes",
+        "touched diff=other\nlines text eol=crlf\n",
+    );
+    for name in ["touched", "lines", "changed"] {
+        sandbox.write(name, format!("{name}\n"));
+    }
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "files"]);
+    sandbox.write("changed", "again\n");
+    for name in ["touched", "lines"] {
+        sandbox.age(name, 1000);
+    }
+    // Tools for other kinds of files are often not installed, take long, or name the file that they were given.
+    for tool in ["false", "ls"] {
+        let tool = format!("diff.other.textconv={tool}");
+        sandbox.assert_same_as_git(&["-c", &tool, "--no-optional-locks", "status", "-vv"]);
+    }
+    std::fs::remove_file(sandbox.top().join("touched")).unwrap();
+    sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-vv"]);
+}
+
+#[test]
 fn only_patches_of_what_is_staged_follow_the_order_file() {
     let sandbox = Sandbox::empty();
     for (name, contents) in [("a", "1\n"), ("b", "1\n"), ("order", "b\n")] {

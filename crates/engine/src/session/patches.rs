@@ -1,5 +1,6 @@
 //! How the patches that git's `status` shows differ from those of its `diff`.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::ops::ControlFlow;
@@ -17,6 +18,9 @@ use crate::status::{Change, PatchRules, StatusRequest};
 use vigil_git::objects::TREE_DEPTH_MAX;
 use vigil_git::staged::StagedDiff;
 use vigil_model::request::IgnoreSubmodules;
+
+/// How often git may compare an entry of the index with a path: it goes through all paths for each entry.
+const MATCHES_MAX: u64 = 20_000_000;
 
 /// A submodule in the index.
 struct Gitlink {
@@ -64,7 +68,11 @@ impl PatchQuestion<'_> {
                 rules.staged_configuration = vec![("core.maxTreeDepth".into(), depth_max)];
             }
         }
-        if !self.request.unstaged_patches || self.tracked.sums().gitlinks == 0 {
+        if !self.request.unstaged_patches {
+            return Ok(rules);
+        }
+        if self.tracked.sums().gitlinks == 0 {
+            rules.unstaged_only = self.unstaged_only(&rules.unstaged_without);
             return Ok(rules);
         }
         let gitlinks = self.gitlinks(is_asked_for)?;
@@ -73,6 +81,7 @@ impl PatchQuestion<'_> {
             .iter()
             .filter(|gitlink| gitlink.found == Some(Found::Unchanged));
         rules.unstaged_without = unchanged.map(|gitlink| gitlink.path.clone()).collect();
+        rules.unstaged_only = self.unstaged_only(&rules.unstaged_without);
         if gitlinks.iter().any(|gitlink| gitlink.is_other) {
             rules.configuration = self.configuration_skipping_moved_submodules(&gitlinks)?;
         }
@@ -85,6 +94,39 @@ impl PatchQuestion<'_> {
 
     fn top(&self) -> Result<&Path, SessionError> {
         Ok(self.submodules.repository.require_work_tree()?)
+    }
+
+    /// Returns the only paths with patches of the working tree. git's `status` has looked at the files of its question before, and
+    /// passes over those that were only touched: their diff drivers, and warnings about their line endings, are not wanted.
+    fn unstaged_only(&self, without: &[BString]) -> Option<Vec<BString>> {
+        // git looks again at what the question was not about, and shows submodules that it ignored.
+        if !self.request.pathspecs.is_empty() || self.request.ignore_submodules.is_some() {
+            return None;
+        }
+        let mut only = Vec::new();
+        for (path, change) in self.changes {
+            match change {
+                Change::Tracked(change) if change.unstaged.is_none() => {}
+                Change::Tracked(change) => {
+                    let source = change.unstaged_source.as_ref();
+                    only.extend(source.map(|source| source.path.clone()));
+                    only.push(path.clone());
+                }
+                Change::Unmerged(_) => only.push(path.clone()),
+            }
+        }
+        // Patches and answers follow different rules about submodules.
+        let without: HashSet<&BStr> = without.iter().map(|path| path.as_bstr()).collect();
+        let visit = |_, path: &BStr, file: &TrackedFile<'_>| {
+            if file.mode().is_gitlink() && !without.contains(path) {
+                only.push(path.to_owned());
+            }
+            ControlFlow::<()>::Continue(())
+        };
+        let _ = self.tracked.visit(|sums| sums.gitlinks > 0, visit);
+        let entries = u64::from(self.tracked.sums().entries);
+        let matches = entries.saturating_mul(only.len().try_into().unwrap_or(u64::MAX));
+        (matches <= MATCHES_MAX).then_some(only)
     }
 
     fn gitlinks(
