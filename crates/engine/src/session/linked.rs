@@ -162,6 +162,8 @@ fn below(top: &Path, path: &BStr) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use vigil_testkit::clock::wait_for_tick;
+
     use super::*;
 
     #[test]
@@ -206,5 +208,29 @@ mod tests {
             assert_eq!(found, is_doubted, "{changes:?}");
             assert_eq!(has_nameless(top.path(), &changes), is_doubted);
         }
+    }
+
+    #[test]
+    fn a_file_is_known_as_long_as_it_surely_keeps_its_links() {
+        let top = tempfile::tempdir().unwrap();
+        let (file, link) = (top.path().join("file"), top.path().join("link"));
+        fs::write(&file, "").unwrap();
+        fs::hard_link(&file, &link).unwrap();
+        wait_for_tick();
+        let changes = Changes {
+            paths: BTreeSet::from(["file".into()]),
+            ..Changes::default()
+        };
+        let nothing = Changes::default();
+        let mut linked = Linked::default();
+        let is_unknown =
+            |linked: &mut Linked| linked.has_unknown_links(top.path(), &changes, &nothing);
+        assert!(is_unknown(&mut linked));
+        linked.forget_former(vigil_stamp::now());
+        assert!(!is_unknown(&mut linked));
+        fs::remove_file(&link).unwrap();
+        linked.forget_former(vigil_stamp::now());
+        fs::hard_link(&file, &link).unwrap();
+        assert!(is_unknown(&mut linked));
     }
 }
