@@ -354,3 +354,26 @@ fn a_daemon_that_can_open_no_more_files_leaves_the_references_to_the_client() {
         assert!(daemon.wait().unwrap().success());
     }
 }
+
+#[test]
+fn a_prompt_shows_the_directory_without_a_look_at_the_home_folder() {
+    // A home on a disk that hangs would otherwise hold up every prompt.
+    let mut sandbox = Sandbox::new();
+    sandbox.set_variable("VIGIL_NO_DAEMON", "0");
+    let configuration = sandbox.home().join(".gitconfig");
+    assert!(configuration.exists());
+    let path = configuration.to_str().unwrap();
+    // The first only asks whether the program answers.
+    for location in ["", ":"] {
+        let ask = format!("--ask={location}");
+        let arguments = ["gitstatusd", "--prompt-for=fish", &ask, "--here=/some/dir"];
+        for call in ["open:signal=KILL", "openat:signal=KILL"] {
+            let Some(output) = run(&sandbox, Fault { call, path }, &arguments) else {
+                return;
+            };
+            assert_eq!(output.status.code(), Some(0), "{call} {ask}");
+            let shows_directory = text(&output.stdout).contains("/some/dir");
+            assert_eq!(shows_directory, location == ":", "{call} {ask}");
+        }
+    }
+}

@@ -94,6 +94,8 @@ pub(super) fn ask_within(
 }
 
 fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -> Option<Vec<u8>> {
+    // First, since what follows reads the user's configuration, and the disk of a home may hang.
+    let directory = request.path()?.to_owned();
     if !daemon::is_wanted(environment) {
         return None;
     }
@@ -108,7 +110,7 @@ fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -
         },
         summary_len_max: options.summary_len_max,
         id: request.id.clone(),
-        directory: request.path()?.to_owned(),
+        directory,
         from_git_dir: request.from_git_dir,
         variables: variables::to_send(environment),
     });
