@@ -9,8 +9,8 @@ use crate::checked_out::checked_out;
 use crate::session::{Session, SessionError};
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::config;
-use vigil_git::repository::Repository;
 use vigil_git::repository::settings::{CommandScope, Settings};
+use vigil_git::repository::{self, Repository};
 use vigil_git::staged;
 use vigil_history::describe::{Context, Error};
 use vigil_history::revision::head::HeadByName;
@@ -47,6 +47,16 @@ pub enum LookError {
     /// The session could not look.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The session could not look at everything.
+    #[error("{source}")]
+    Unfinished {
+        /// Why.
+        source: Box<SessionError>,
+        /// The lines that git writes to stderr before.
+        messages: Vec<BString>,
+        /// Whether git already fails when it refreshes the index, and would find a difference without that.
+        only_refreshing: bool,
+    },
     /// HEAD could not be read.
     #[error(transparent)]
     Head(#[from] Error),
@@ -65,19 +75,36 @@ pub fn look_at_worktree(session: &mut Session, context: Context<'_>) -> Result<L
     let status = match session.status(&request) {
         Ok(status) => status,
         Err(error) => {
-            return match differs_before(session, request, context, &error)? {
-                true => Ok(Look {
+            let messages = session.take_messages();
+            let differs = differs_before(session, request, context, &error)?;
+            if differs && !ends_refreshing(&error) {
+                return Ok(Look {
                     is_dirty: true,
                     messages: session.take_messages(),
-                }),
-                false => Err(error.into()),
-            };
+                });
+            }
+            return Err(LookError::Unfinished {
+                source: Box::new(error),
+                messages,
+                only_refreshing: differs,
+            });
         }
     };
     Ok(Look {
         is_dirty: differs(session, &status, None, context)?,
         messages: status.warnings,
     })
+}
+
+/// Whether git finds `error` when it refreshes the index, for which it looks at all paths: it then reads the formats of submodules.
+fn ends_refreshing(error: &SessionError) -> bool {
+    matches!(
+        error,
+        SessionError::NoSubmodule {
+            source: repository::Error::Config(_),
+            ..
+        }
+    )
 }
 
 /// Whether anything differs before the path at which `error` occurred: git goes through the paths in order and stops at the first

@@ -11,8 +11,8 @@ use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
-use vigil_git::repository::Repository;
 use vigil_git::repository::settings::{CommandScope, Settings};
+use vigil_git::repository::{self, Repository};
 use vigil_history::describe::{Context, Describer, Error, NameRevResult, contains};
 use vigil_history::revision::head::HeadByName;
 use vigil_model::raw_text::{message_bytes, text_bytes};
@@ -270,7 +270,9 @@ fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
     session.check_in_submodules(PrintSettings::check);
     let looked = look_at_worktree(&mut session, context);
     // git reads the index first.
-    if !matches!(looked, Err(LookError::Session(SessionError::Index(_)))) {
+    let has_no_index = matches!(&looked, Err(LookError::Unfinished { source, .. })
+        if matches!(**source, SessionError::Index(_)));
+    if !has_no_index {
         check_head(context).map_err(failed(FailingProgram::Compare))?;
     }
     let mut say = |lines: Vec<BString>| {
@@ -284,18 +286,37 @@ fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
             Ok(is_dirty)
         }
         Err(error) => {
-            say(session.take_messages());
-            Err(match error {
-                LookError::Head(error) => failed(FailingProgram::Compare)(refuse(&error)),
-                LookError::Session(error) => {
-                    let program = match error {
-                        SessionError::Index(_) => FailingProgram::Both,
+            let (messages, program, reply) = match error {
+                LookError::Head(error) => (
+                    session.take_messages(),
+                    FailingProgram::Compare,
+                    refuse(&error),
+                ),
+                LookError::Session(error) => (
+                    session.take_messages(),
+                    FailingProgram::Compare,
+                    inside::refuse(error),
+                ),
+                LookError::Unfinished {
+                    source,
+                    messages,
+                    only_refreshing,
+                } => {
+                    let program = match *source {
                         SessionError::Scan(_) => FailingProgram::Refresh,
+                        _ if only_refreshing => FailingProgram::Refresh,
+                        SessionError::Index(_)
+                        | SessionError::NoSubmodule {
+                            source: repository::Error::Config(_),
+                            ..
+                        } => FailingProgram::Both,
                         _ => FailingProgram::Compare,
                     };
-                    failed(program)(inside::refuse(error))
+                    (messages, program, inside::refuse(*source))
                 }
-            })
+            };
+            say(messages);
+            Err(failed(program)(reply))
         }
     }
 }

@@ -246,7 +246,14 @@ fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
         add("s/.git", &sandbox);
         assert_same_statuses(&sandbox);
         sandbox.assert_same_as_git(&["status", "-s", "--ignore-submodules=dirty"]);
-        sandbox.assert_same_as_git(&["describe", "--always", "--dirty"]);
+        let unchanged = sandbox.read("a");
+        for contents in [unchanged.as_slice(), b"changed"] {
+            sandbox.write("a", contents);
+            sandbox.assert_same_as_git(&["describe", "--always", "--dirty"]);
+            if git_is_at_least("git", 47) {
+                sandbox.assert_same_as_git(&["describe", "--always", "--broken"]);
+            }
+        }
         let nested = with_submodule("");
         let sandbox = with_submodule("");
         std::fs::rename(nested.top(), sandbox.top().join("t")).unwrap();
