@@ -246,6 +246,7 @@ fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
         add("s/.git", &sandbox);
         assert_same_statuses(&sandbox);
         sandbox.assert_same_as_git(&["status", "-s", "--ignore-submodules=dirty"]);
+        sandbox.assert_same_as_git(&["status", "-s", "--ignore-submodules=all"]);
         let unchanged = sandbox.read("a");
         for contents in [unchanged.as_slice(), b"changed"] {
             sandbox.write("a", contents);
@@ -264,6 +265,28 @@ fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
         sandbox.git(["submodule", "-q", "absorbgitdirs"]);
         add(".git/modules/s", &sandbox);
         assert_same_statuses(&sandbox);
+    }
+}
+
+/// git warns each time it looks for the commit, in the repository that is checked out and in the one that is kept.
+#[test]
+fn a_submodule_of_an_unknown_format_is_warned_of() {
+    for key in ["core.repositoryFormatVersion", "extensions.unknown"] {
+        for is_kept in [false, true] {
+            let sandbox = with_submodule(&IGNORED.replace("all", "none"));
+            if is_kept {
+                sandbox.git(["submodule", "-q", "absorbgitdirs"]);
+            }
+            sandbox.git_in("s", ["config", "core.repositoryFormatVersion", "1"]);
+            sandbox.git_in("s", ["config", key, "9"]);
+            assert_same_statuses(&sandbox);
+            for ignored in ["all", "dirty", "untracked"] {
+                let option = format!("--ignore-submodules={ignored}");
+                sandbox.assert_same_as_git(&["status", "-s", &option]);
+                sandbox.assert_same_as_git(&["status", "-s", &option, "a"]);
+            }
+            sandbox.assert_same_as_git(&["describe", "--always", "--dirty"]);
+        }
     }
 }
 

@@ -207,7 +207,7 @@ impl ConflictSearch<'_> {
         };
         // A directory, in which the first stage sees no file.
         if mode.is_gitlink() || mode == FileMode::NONE && self.is_directory(path) {
-            let state = self.submodules.state(path, &ours.id, ignored, request)?;
+            let state = self.submodules.state(path, &ours.id, ignored, request, 1)?;
             let state =
                 state.map(|submodule| against(ChangeKind::Modified, FileMode::GITLINK, submodule));
             return Ok(state);

@@ -149,9 +149,9 @@ impl PatchQuestion<'_> {
                 let is_gone = on_disk.is_none();
                 let is_other_type = on_disk.is_some_and(|metadata| !metadata.is_dir());
                 // If it cannot be asked, git's `diff` decides.
-                let seen = self
-                    .submodules
-                    .state(path, &file.id(), without_looking, self.request);
+                let seen =
+                    self.submodules
+                        .state(path, &file.id(), without_looking, self.request, 0);
                 // git has found a missing submodule missing even if the question ignores submodules.
                 let found =
                     is_asked_for(path, file.mode()).then(|| match is_gone || is_changed(path) {

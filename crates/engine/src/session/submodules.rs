@@ -156,31 +156,38 @@ impl Submodules<'_> {
     }
 
     /// Returns the state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as
-    /// unchanged.
+    /// unchanged. git `looks` for the commit so many times, and may warn each time.
     pub(super) fn state(
         &self,
         path: &BStr,
         recorded: &ObjectId,
         ignored: Ignored,
         request: &StatusRequest,
+        looks: usize,
     ) -> Result<Option<SubmoduleState>, SessionError> {
-        if ignored.all {
-            return Ok(None);
-        }
-        let found = match ignored.dirty {
+        // git looks for the commit before it asks what is ignored.
+        let only_looks_for_commit = ignored.all || ignored.dirty;
+        let found = match only_looks_for_commit {
             true => submodule_references(self.repository, path),
             false => submodule(self.repository, path),
         };
+        if let Err(repository::Error::Format(_) | repository::Error::Explained { .. }) = found {
+            for _ in 0..looks {
+                let warnings = repository::format_warnings(self.repository, path);
+                let lines = warnings.iter().map(|line| text_bytes(line));
+                self.messages.extend(&lines.collect::<Vec<_>>());
+            }
+        }
         let repository = match found {
             // git does not look inside, so it does not find this error.
             Err(
                 repository::Error::Refused(_)
                 | repository::Error::Format(_)
                 | repository::Error::Explained { .. },
-            ) if ignored.dirty => None,
+            ) if only_looks_for_commit => None,
             found => found.map_err(|error| unusable(path, error))?,
         };
-        let Some(repository) = repository else {
+        let Some(repository) = repository.filter(|_| !ignored.all) else {
             return Ok(None);
         };
         let mut state = SubmoduleState::default();

@@ -11,6 +11,9 @@ use crate::status::SubmoduleState;
 use vigil_model::change::ChangeKind;
 use vigil_scan::Observed;
 
+/// git looks for a submodule's commit when it refreshes the index, and when it compares.
+const LOOKS: usize = 2;
+
 /// Returns the changes that the scan found, and asks submodules for their state.
 pub(super) fn unstaged(
     submodules: &Submodules<'_>,
@@ -40,6 +43,9 @@ pub(super) fn unstaged(
             };
             let ignored = rules.ignored(path)?;
             if ignored.all {
+                if observed == Observed::Nested {
+                    submodules.state(path, &entry.id, ignored, request, LOOKS)?;
+                }
                 continue;
             }
             if mode.is_symlink() && !is_new && !ignored.dirty && !request.as_diff_index {
@@ -48,7 +54,7 @@ pub(super) fn unstaged(
             if is_new {
                 submodule = Some(SubmoduleState::default());
             } else if observed == Observed::Nested {
-                let found = submodules.state(path, &entry.id, ignored, request)?;
+                let found = submodules.state(path, &entry.id, ignored, request, LOOKS)?;
                 if found.is_none() {
                     continue;
                 }

@@ -109,6 +109,23 @@ impl Format {
         Self::default().scan(reader, directory, name.as_bstr(), Self::entry)
     }
 
+    /// As [`Self::check`], but a format that is not known is an error.
+    ///
+    /// # Errors
+    /// The format is not known, or the configuration is not understood.
+    pub(super) fn known(reader: &mut Reader<'_>, git_dir: &Path) -> Result<(), Error> {
+        let directory = Path::new("/");
+        let name = bytes_of(git_dir);
+        let common = common_name(reader, directory, name)?;
+        Self::read(
+            reader,
+            directory,
+            name,
+            common.as_ref().map(|common| common.as_bstr()),
+        )
+        .map(drop)
+    }
+
     /// Files that cannot be read are skipped; reading the whole configuration reports them.
     fn scan(
         &mut self,

@@ -38,6 +38,26 @@ pub fn submodule_references(parent: &Repository, path: &BStr) -> Result<Option<R
     find(parent, path, Some("."))
 }
 
+/// Returns what git warns of each time it looks for the commit of the submodule at `path`, if it does not know the format of
+/// the repository there. It then looks in the one that is kept for the submodule, which mostly is the same.
+pub fn format_warnings(parent: &Repository, path: &BStr) -> Vec<String> {
+    let Some(top) = parent.work_tree.as_deref() else {
+        return Vec::new();
+    };
+    let mut reader = Reader::new(&parent.environment);
+    let dot_git = join(path, ".git");
+    let folder = match read_gitfile(&mut reader, top, dot_git.as_bstr(), top) {
+        Ok(Ok(git_dir)) => top.join(git_dir),
+        _ => top.join(path_of(&dot_git)),
+    };
+    let Err(Error::Format(text)) = Format::known(&mut reader, &folder) else {
+        return Vec::new();
+    };
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_kept = real(&folder).starts_with(real(&parent.git_dir.join("modules")));
+    vec![format!("warning: {text}"); if is_kept { 2 } else { 1 }]
+}
+
 /// As [`submodule`], with a path for the working tree that overrides the configured one.
 fn find(
     parent: &Repository,
