@@ -10,13 +10,22 @@ use vigil_hg::abort::Abort;
 
 use crate::reply::{Reply, bytes};
 
+/// A variable that is set for the `hg` that is run here. That may be a script, or have an alias, which asks Vigil again: without
+/// an end, if Vigil then ran `hg` again.
+const IS_ASKED: &str = "VIGIL_ASKED_HG";
+
 /// Runs `hg` with the same arguments, and says so.
 pub(super) fn run(arguments: &[BString], environment: &Environment, why: &Abort) -> Reply {
+    if environment.get(IS_ASKED).is_some() {
+        let message = bytes!("abort: ", why.message, ", and hg asks vigil\n");
+        return Reply::complained(message, 255);
+    }
     let told = bytes!(why.message, ": asking hg\n");
     let _ = crate::say::write(rustix::stdio::stderr(), &told);
     let status = Command::new("hg")
         .args(arguments.iter().map(|argument| OsStr::from_bytes(argument)))
         .current_dir(environment.working_directory())
+        .env(IS_ASKED, "1")
         .stdin(Stdio::inherit())
         .status();
     match status {

@@ -1,6 +1,7 @@
 //! What is reported in the place of a status, and what is left to Mercurial by name.
 
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
@@ -102,6 +103,26 @@ fn errors_name_what_cannot_be_answered() {
             let (_, stderr, _) = working.vigil(&allowed);
             assert!(stderr.contains("asking hg"), "{stderr}");
         }
+    }
+}
+
+#[test]
+fn an_hg_that_asks_vigil_is_run_once() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("bin/hg", "#!/bin/sh\nexec \"$VIGIL\" hg \"$@\"\n");
+        let program = working.path("bin/hg");
+        std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        let allowed = ["--config", "vigil.hg.fallback=yes"];
+        let mut command =
+            working.vigil_command(&[&["status", "set:added()"], &allowed[..]].concat());
+        command.env("VIGIL", env!("CARGO_BIN_EXE_vigil"));
+        command.env("PATH", working.path("bin"));
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let what = "vigil does not answer this: file sets ('set:')";
+        let expected = format!("{what}: asking hg\nabort: {what}, and hg asks vigil\n");
+        assert_eq!((stderr, output.status.code()), (expected, Some(255)));
     }
 }
 
