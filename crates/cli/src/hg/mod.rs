@@ -212,7 +212,7 @@ fn process_context<'v>(
 /// Returns the directory that `--cwd` names: the working directory if `cwd` is empty.
 ///
 /// # Errors
-/// `cwd` is no directory, or the working directory is gone.
+/// `cwd` is no directory, or not one that may be entered, or the working directory is gone.
 fn directory(cwd: &BString, environment: &Environment) -> Result<PathBuf, Abort> {
     let working_directory = environment.working_directory();
     if working_directory.as_os_str().is_empty() {
@@ -222,11 +222,11 @@ fn directory(cwd: &BString, environment: &Environment) -> Result<PathBuf, Abort>
     if cwd.is_empty() {
         return Ok(working_directory.to_owned());
     }
-    match std::fs::canonicalize(working_directory.join(path_of(cwd))) {
-        Ok(real) if real.is_dir() => Ok(real),
-        Ok(_) => Err(gone(cwd, "Not a directory")),
-        Err(error) => Err(gone(cwd, &vigil_linux::errno::text_of(&error))),
-    }
+    let failed = |error| gone(cwd, &vigil_linux::errno::text_of(&error));
+    let real = std::fs::canonicalize(working_directory.join(path_of(cwd))).map_err(failed)?;
+    // Mercurial goes there, for which it needs the permission to look up names: here, that of the directory itself.
+    std::fs::metadata(real.join(".")).map_err(failed)?;
+    Ok(real)
 }
 
 fn answer(

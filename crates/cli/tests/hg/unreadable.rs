@@ -372,3 +372,15 @@ fn an_ignore_file_that_cannot_be_looked_at_is_named_where_patterns_are_needed() 
         }
     }
 }
+
+#[test]
+fn a_directory_that_may_not_be_entered_is_not_gone_to() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("d/f", "1");
+        for mode in [0o600, 0o400, 0o100, 0o000] {
+            let arguments: &[&[&str]] = &[&["--cwd", "d", "status"], &["--cwd", "d/f", "status"]];
+            working.assert_same_with_mode(("d", mode), "", arguments);
+        }
+    }
+}
