@@ -160,6 +160,9 @@ impl Run<'_> {
         let colors = self.choose_pager_and_colors(config, arguments, settings.debug)?;
         let repository = open_repository(&root, config)?;
         self.refuse_unsupported(arguments, config, &repository, configuration.is_tweaked)?;
+        if let Some(unsupported) = settings::unsupported_untrusted(&configuration.untrusted) {
+            return Err(Abort::unsupported(unsupported));
+        }
         // The extension eol reads this as soon as the repository is opened.
         let line_endings = extensions::line_endings(&repository, config, self.process)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());

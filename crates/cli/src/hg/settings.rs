@@ -427,6 +427,11 @@ pub(super) fn unsupported_setting(config: &Config) -> Option<BString> {
             return Some(bytes!("[", section, "] filters ('", item.name, "')"));
         }
     }
+    hook(config).map(|name| bytes!("the hook '", name, "'"))
+}
+
+/// Returns the name of a hook that a status runs, if there is one.
+fn hook(config: &Config) -> Option<&BString> {
     let hooks = ["pre-status", "post-status", "fail-status"];
     let is_hook = |name: &BString| {
         let name = name.split(|byte| *byte == b'.').next().unwrap_or_default();
@@ -435,5 +440,11 @@ pub(super) fn unsupported_setting(config: &Config) -> Option<BString> {
     let hook = config
         .section("hooks")
         .find(|item| is_hook(&item.name) && !item.value.is_empty());
-    hook.map(|item| bytes!("the hook '", item.name, "'"))
+    hook.map(|item| &item.name)
+}
+
+/// Returns what in the settings that are not trusted has Mercurial complain of them: it says which hook it does not run, and gives
+/// up if that were one to run first.
+pub(super) fn unsupported_untrusted(untrusted: &Config) -> Option<BString> {
+    hook(untrusted).map(|name| bytes!("the untrusted hook '", name, "'"))
 }

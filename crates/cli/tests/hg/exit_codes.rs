@@ -167,6 +167,32 @@ fn a_file_is_trusted_by_the_words_of_a_list() {
 }
 
 #[test]
+fn hooks_that_are_not_trusted_are_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        for (hook, is_left) in [
+            ("pre-status", true),
+            ("post-status.x", true),
+            ("pre-commit", false),
+        ] {
+            working.write(".hg/hgrc", format!("[hooks]\n{hook} = true\n"));
+            if std::os::unix::fs::chown(working.path(".hg/hgrc"), Some(65534), None).is_err() {
+                return skip_test("a file of another owner", "only root may give files away");
+            }
+            if !is_left {
+                working.assert_same_as_hg(&["status"]);
+                continue;
+            }
+            let (stdout, stderr, code) = working.vigil(&["status"]);
+            assert_eq!((stdout.as_str(), code), ("", Some(255)));
+            let what = format!("vigil does not answer this: the untrusted hook '{hook}'");
+            assert!(stderr.contains(&what), "{stderr}");
+        }
+    }
+}
+
+#[test]
 fn messages_about_mercurials_own_work_are_left_to_it() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);

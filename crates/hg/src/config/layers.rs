@@ -24,6 +24,8 @@ pub struct Configuration {
     pub files: Vec<PathBuf>,
     /// Whether `ui.tweakdefaults` was applied.
     pub is_tweaked: bool,
+    /// What files say that are not trusted. Nothing of this is in effect.
+    pub untrusted: Config,
 }
 
 /// The settings of `ui.tweakdefaults` that concern a status (`hg help config.ui.tweakdefaults`), unless they are set otherwise.
@@ -213,6 +215,8 @@ impl<'s> Layers<'s> {
             self.result.config.update(&config);
             let overrides = &self.overrides;
             self.result.config.update(overrides);
+        } else {
+            self.result.untrusted.update(&config);
         }
         self.note_cumulative()
     }
