@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use bstr::{BString, ByteSlice};
 use regex::bytes::RegexBuilder;
-use vigil_hg::config;
+use vigil_hg::config::{self, Config};
 use vigil_hg::dirstate::{Dirstate, Docket};
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
@@ -295,7 +295,8 @@ pub(crate) fn hg_portion(data: &[u8]) {
 pub(crate) fn hg_subrepositories(data: &[u8]) {
     let mut input = Input(data);
     let places = input.field();
-    if let Ok(read) = Subrepositories::parse(places, input.0, ".hgsubstate".into()) {
+    let config = Config::default();
+    if let Ok(read) = Subrepositories::parse(places, input.0, ".hgsubstate".into(), &config) {
         let lines = places.split(|byte| matches!(byte, b'\n' | b'\r'));
         assert!(read.paths().count() <= lines.count());
         for path in read.paths() {

@@ -14,6 +14,7 @@ use bstr::{BStr, BString, ByteSlice};
 pub use layers::{Check, Configuration, Layers, RepositoryFiles};
 #[cfg(feature = "fuzzing")]
 pub use parse::fuzz;
+pub(crate) use parse::section_name;
 pub use process_context::ProcessContext;
 
 use crate::abort::{Abort, Kind};

@@ -107,8 +107,14 @@ impl Question<'_> {
     ) -> Result<Subrepositories, Abort> {
         let (repository, arguments) = (self.repository, self.arguments);
         let mut message = Vec::new();
-        let cwd = &self.process.cwd;
-        let read = subrepositories::read_from_working_copy(repository, dirstate, cwd, &mut message);
+        let (config, cwd) = (self.config, &self.process.cwd);
+        let read = subrepositories::read_from_working_copy(
+            repository,
+            dirstate,
+            config,
+            cwd,
+            &mut message,
+        );
         if pair.has_working_copy() {
             warnings.append(&mut message);
             let is_ascii = checkout::check_branch(repository)?;

@@ -38,10 +38,11 @@ const KNOWN_SYSTEMS: [&[u8]; 3] = [b"hg", b"git", b"svn"];
 /// Reads the subrepositories of a working copy. Warnings are added to `warnings`, with paths from `cwd`.
 ///
 /// # Errors
-/// `.hgsub` or `.hgsubstate` is not understood.
+/// `.hgsub` or `.hgsubstate` is not understood, or `config` does not go with them.
 pub(super) fn read_from_working_copy(
     repository: &Repository,
     dirstate: &Dirstate,
+    config: &Config,
     cwd: &Path,
     warnings: &mut Vec<u8>,
 ) -> Result<Subrepositories, Abort> {
@@ -76,7 +77,7 @@ pub(super) fn read_from_working_copy(
         false => Vec::new(),
     };
     let name = shown.path(".hgsubstate".into());
-    Subrepositories::parse(&hgsub, &hgsubstate, name.as_bstr())
+    Subrepositories::parse(&hgsub, &hgsubstate, name.as_bstr(), config)
 }
 
 /// Adds the files of the subrepositories of `subject`, and to `messages` what git says in its own.
@@ -334,7 +335,7 @@ fn subrepositories_in(
             let hgsubstate = text(".hgsubstate")?.unwrap_or_default();
             let shown = PathDisplay::new(&subject.repository.root, &subject.process.cwd, true);
             let name = shown.path(".hgsubstate".into());
-            Subrepositories::parse(&hgsub, &hgsubstate, name.as_bstr())
+            Subrepositories::parse(&hgsub, &hgsubstate, name.as_bstr(), subject.config)
         }
         None => Ok(Subrepositories::default()),
     }
@@ -412,8 +413,11 @@ fn status_of(
     extensions.check_pair(pair, &revisions).map_err(annotate)?;
     let mut warnings = Vec::new();
     let subrepositories = match pair.ends_in_working_copy() {
-        true => read_from_working_copy(repository, &dirstate, &above.process.cwd, &mut warnings)
-            .map_err(annotate)?,
+        true => {
+            let (config, cwd) = (&configuration.config, &above.process.cwd);
+            read_from_working_copy(repository, &dirstate, config, cwd, &mut warnings)
+                .map_err(annotate)?
+        }
         false => Subrepositories::default(),
     };
     let subject = Subject {

@@ -529,3 +529,29 @@ fn errors_in_subrepositories_tell_which() {
         assert!(stderr.contains("cannot be parsed"), "{stderr}");
     }
 }
+
+#[test]
+fn sources_that_cannot_be_rewritten_are_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        with_subrepositories(&working);
+        let rule = |rule: &str| format!("subpaths.{rule}");
+        for valid in [r"(.)u=\1", r"(?i)(a)|(b)=\\2\0x", "x="] {
+            let more = ["--config", &rule(valid)];
+            working.assert_same_as_hg(&[&["status"], &more[..]].concat());
+            working.assert_same_as_hg(&[&["status", "-S"], &more[..]].concat());
+        }
+        for invalid in ["(=x", r"x=\1", "x=\u{e9}"] {
+            let arguments = ["status", "--config", &rule(invalid)];
+            let said = working.vigil(&arguments);
+            assert!(said.1.contains("in [subpaths]"), "{said:?}");
+            let output = working.0.hg(arguments).unwrap();
+            assert_eq!(output.status.code(), Some(255), "{invalid}");
+        }
+        let hgsub = std::fs::read_to_string(working.path(".hgsub")).unwrap();
+        working.write(".hgsub", hgsub + "[subpaths]\n) = x\n");
+        let (_, stderr, _) = working.vigil(&["status"]);
+        assert!(stderr.contains("the pattern ')' in [subpaths]"), "{stderr}");
+        working.assert_same_as_hg(&["status", "--change", "0"]);
+    }
+}

@@ -171,7 +171,8 @@ fn argument<'l>(line: &'l [u8], word: &[u8]) -> Option<&'l [u8]> {
     Some(trim(rest)).filter(|rest| is_apart && !rest.is_empty())
 }
 
-fn section_name(line: &[u8]) -> Option<&[u8]> {
+/// Returns the name of the section that begins with `line`, whatever follows.
+pub(crate) fn section_name(line: &[u8]) -> Option<&[u8]> {
     let rest = line.strip_prefix(b"[")?;
     let rest = rest.get(..rest.find_byte(b'[').unwrap_or(rest.len()))?;
     let name = rest.get(..rest.rfind_byte(b']')?)?;

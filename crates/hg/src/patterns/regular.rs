@@ -66,6 +66,20 @@ pub fn translate(pattern: &[u8]) -> Result<String, RegexError> {
 /// # Errors
 /// As for [`translate`].
 pub(super) fn branches(pattern: &[u8]) -> Result<Vec<LookaroundRegex>, RegexError> {
+    let (branches, _) = branches_and_groups(pattern)?;
+    Ok(branches)
+}
+
+/// Returns the number of groups of `pattern`.
+///
+/// # Errors
+/// As for [`translate`].
+pub fn count_groups(pattern: &[u8]) -> Result<u32, RegexError> {
+    let (_, groups) = branches_and_groups(pattern)?;
+    Ok(groups)
+}
+
+fn branches_and_groups(pattern: &[u8]) -> Result<(Vec<LookaroundRegex>, u32), RegexError> {
     let mut translation = Translation {
         rest: pattern,
         out: String::with_capacity(pattern.len().saturating_mul(2)),
@@ -89,7 +103,7 @@ pub(super) fn branches(pattern: &[u8]) -> Result<Vec<LookaroundRegex>, RegexErro
         }
     }
     match translation.rest.is_empty() {
-        true => Ok(branches),
+        true => Ok((branches, translation.groups)),
         // A closing parenthesis without an opening one.
         false => Err(RegexError::Syntax),
     }
