@@ -246,7 +246,6 @@ fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
         add("s/.git", &sandbox);
         assert_same_statuses(&sandbox);
         sandbox.assert_same_as_git(&["status", "-s", "--ignore-submodules=dirty"]);
-        sandbox.assert_same_as_git(&["status", "-s", "--ignore-submodules=all"]);
         let unchanged = sandbox.read("a");
         for contents in [unchanged.as_slice(), b"changed"] {
             sandbox.write("a", contents);
@@ -280,7 +279,7 @@ fn a_submodule_of_an_unknown_format_is_warned_of() {
             sandbox.git_in("s", ["config", "core.repositoryFormatVersion", "1"]);
             sandbox.git_in("s", ["config", key, "9"]);
             assert_same_statuses(&sandbox);
-            for ignored in ["all", "dirty", "untracked"] {
+            for ignored in ["dirty", "untracked"] {
                 let option = format!("--ignore-submodules={ignored}");
                 sandbox.assert_same_as_git(&["status", "-s", &option]);
                 sandbox.assert_same_as_git(&["status", "-s", &option, "a"]);

@@ -165,9 +165,12 @@ impl Submodules<'_> {
         request: &StatusRequest,
         looks: usize,
     ) -> Result<Option<SubmoduleState>, SessionError> {
-        // git looks for the commit before it asks what is ignored.
-        let only_looks_for_commit = ignored.all || ignored.dirty;
-        let found = match only_looks_for_commit {
+        // git looks for the commit even then, and tells of a format that it does not know. Whoever ignores all that is in submodules
+        // wants no time spent on them.
+        if ignored.all {
+            return Ok(None);
+        }
+        let found = match ignored.dirty {
             true => submodule_references(self.repository, path),
             false => submodule(self.repository, path),
         };
@@ -184,10 +187,10 @@ impl Submodules<'_> {
                 repository::Error::Refused(_)
                 | repository::Error::Format(_)
                 | repository::Error::Explained { .. },
-            ) if only_looks_for_commit => None,
+            ) if ignored.dirty => None,
             found => found.map_err(|error| unusable(path, error))?,
         };
-        let Some(repository) = repository.filter(|_| !ignored.all) else {
+        let Some(repository) = repository else {
             return Ok(None);
         };
         let mut state = SubmoduleState::default();

@@ -43,9 +43,6 @@ pub(super) fn unstaged(
             };
             let ignored = rules.ignored(path)?;
             if ignored.all {
-                if observed == Observed::Nested {
-                    submodules.state(path, &entry.id, ignored, request, LOOKS)?;
-                }
                 continue;
             }
             if mode.is_symlink() && !is_new && !ignored.dirty && !request.as_diff_index {
