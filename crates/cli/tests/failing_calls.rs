@@ -377,3 +377,21 @@ fn a_prompt_shows_the_directory_without_a_look_at_the_home_folder() {
         }
     }
 }
+
+#[test]
+fn a_process_for_prompts_is_ready_without_a_look_at_the_home_folder() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_variable("VIGIL_NO_DAEMON", "0");
+    let configuration = sandbox.home().join(".gitconfig");
+    let path = configuration.to_str().unwrap();
+    for call in ["open:signal=KILL", "openat:signal=KILL"] {
+        let fault = Fault { call, path };
+        let Some(command) = with_fault(&sandbox, fault, &["gitstatusd"]) else {
+            return;
+        };
+        // A shell waits for the answer to this when it starts.
+        let output = run_with_input(command, b"}hello\x1f\x1e");
+        assert_eq!(text(&output.stdout), "}hello\x1f0\x1e", "{call}");
+        assert_eq!(output.status.code(), Some(0), "{call}");
+    }
+}

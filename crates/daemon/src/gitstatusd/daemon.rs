@@ -1,5 +1,6 @@
 //! Asking the user's daemon, which keeps one session for all shells. Where it is missing or slow, this process answers itself.
 
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use bstr::BString;
@@ -20,8 +21,10 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// The user's daemon, as seen by a client that asks often.
 pub(super) struct Daemon {
-    /// `None` if the user wants no daemon.
-    caller: Option<Caller>,
+    environment: Environment,
+    /// `None` in it if the user wants no daemon. That is in the home folder, whose disk may hang: it is read for the first question
+    /// about a directory.
+    caller: OnceCell<Option<Caller>>,
     request: PromptRequest,
     summary_len_max: usize,
     variables: Vec<(BString, BString)>,
@@ -44,10 +47,11 @@ const START_STEPS: u32 = 100;
 const START_TIME: Duration = Duration::from_millis(100);
 
 impl Daemon {
-    /// Creates a client of the user's daemon, unless `environment` or the configuration says that none is wanted.
+    /// Creates a client of the user's daemon, which asks nothing if `environment` or the configuration says that none is wanted.
     pub(super) fn new(options: &Options, environment: &Environment) -> Self {
         Self {
-            caller: is_wanted(environment).then(|| Caller::new(Client::for_command(environment))),
+            environment: environment.clone(),
+            caller: OnceCell::new(),
             request: options.prompt_request(),
             summary_len_max: options.summary_len_max,
             variables: variables::to_send(environment),
@@ -61,8 +65,12 @@ impl Daemon {
     /// Returns the response to `request`, if the daemon gives one in time. If no daemon is running, one is started; if it does
     /// not listen in time, it is there for the next request.
     pub(super) fn ask(&mut self, request: &Request) -> Option<Vec<u8>> {
-        let caller = self.caller.as_mut()?;
         let directory = request.path()?;
+        let environment = &self.environment;
+        self.caller.get_or_init(|| {
+            is_wanted(environment).then(|| Caller::new(Client::for_command(environment)))
+        });
+        let caller = self.caller.get_mut()?.as_mut()?;
         self.missed = None;
         if caller.take_late_answer() {
             self.pause = PAUSE_MIN;
@@ -123,10 +131,8 @@ impl Daemon {
         let Some((question, steps)) = self.missed.take() else {
             return;
         };
-        let asked = self
-            .caller
-            .as_mut()
-            .map(|caller| caller.ask_ahead(&question));
+        let caller = self.caller.get_mut().and_then(Option::as_mut);
+        let asked = caller.map(|caller| caller.ask_ahead(&question));
         if asked.is_some_and(|asked| asked.is_err()) && steps > 1 {
             self.missed = Some((question, steps.saturating_sub(1)));
         }
