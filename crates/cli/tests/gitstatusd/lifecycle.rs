@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use rustix::io::FdFlags;
@@ -62,18 +63,23 @@ fn a_process_that_its_shell_may_not_open_is_not_left_in_the_background() {
         }
         let output = command.output().unwrap();
         assert_eq!(output.status.success(), is_left, "{output:?}");
-        let entries = fs::read_dir("/proc").unwrap().flatten();
-        let lives = |entry: &fs::DirEntry| {
-            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(&known)
-        };
-        let left: Vec<String> = entries
-            .filter(lives)
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
         let printed = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(left.join(" "), printed.trim_end());
-        for pid in left {
+        let left = || -> Vec<String> {
+            let entries = fs::read_dir("/proc").unwrap().flatten();
+            let lives = |entry: &fs::DirEntry| {
+                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                String::from_utf8_lossy(&line).contains(&known)
+            };
+            let names = entries.filter(lives).map(|entry| entry.file_name());
+            names.filter_map(|name| name.into_string().ok()).collect()
+        };
+        // A process shows its command line a moment after it was started, and until a moment after it was killed.
+        let ends_at = Instant::now() + Duration::from_secs(20);
+        while left().join(" ") != printed.trim_end() {
+            assert!(Instant::now() < ends_at, "{:?}, not {printed:?}", left());
+            std::thread::yield_now();
+        }
+        for pid in left() {
             let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
             kill_process(pid, Signal::KILL).unwrap();
         }
