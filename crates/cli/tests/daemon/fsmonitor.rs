@@ -876,7 +876,8 @@ fn mounting_over_files() {
                 assert_same_without_monitor(&sandbox, &git, &format!("{mounted} {text:?}"));
             }
             let mut unmount = std::process::Command::new("umount");
-            assert!(unmount.arg(&paths[1]).status().unwrap().success());
+            unmount.arg(&paths[1]);
+            assert!((0..1000).any(|_| unmount.status().unwrap().success()));
             assert_same_without_monitor(&sandbox, &git, "unmounted");
         }
     }
@@ -960,8 +961,9 @@ fn seeing_other_mounts() {
         let elsewhere = status(&["-c", "core.fsmonitor=false"]);
         assert_eq!(elsewhere.as_bstr(), alone.as_bstr(), "{git}");
         assert_eq!(status(&[]).as_bstr(), alone.as_bstr(), "{git} {is_socket}");
-        let unmounted = sandbox.command("umount", "", &["-R", "other"]).status();
-        assert!(unmounted.unwrap().success());
+        // The daemon may just be looking ahead there.
+        let mut unmount = sandbox.command("umount", "", &["-R", "other"]);
+        assert!((0..1000).any(|_| unmount.status().unwrap().success()));
     }
 }
 
