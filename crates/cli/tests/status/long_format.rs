@@ -765,6 +765,27 @@ fn patches_show_nothing_of_files_that_are_only_touched() {
     sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-vv"]);
 }
 
+/// git may take a deleted file for one that was renamed to a file in conflict.
+#[test]
+fn patches_of_the_working_tree_name_files_in_conflict_as_git_does() {
+    let sandbox = Sandbox::empty();
+    let text = "line\n".repeat(20);
+    for name in ["gone", "gone too", "x"] {
+        sandbox.write(name, &text);
+    }
+    sandbox.git(["add", "."]);
+    let id = sandbox.git(["hash-object", "-w", "x"]);
+    let stages = [1, 3].map(|stage| format!("100644 {} {stage}\tx\n", id.trim_end()));
+    let update = sandbox.output("", ["update-index", "--index-info"], stages.concat());
+    assert!(update.status.success());
+    for name in ["gone", "gone too"] {
+        std::fs::remove_file(sandbox.top().join(name)).unwrap();
+    }
+    for arguments in [&["status", "-vv"][..], &["status", "-vv", "-M10%"]] {
+        sandbox.assert_same_as_git(arguments);
+    }
+}
+
 #[test]
 fn only_patches_of_what_is_staged_follow_the_order_file() {
     let sandbox = Sandbox::empty();

@@ -112,7 +112,8 @@ impl PatchQuestion<'_> {
                     only.extend(source.map(|source| source.path.clone()));
                     only.push(path.clone());
                 }
-                Change::Unmerged(_) => only.push(path.clone()),
+                // A deleted file may count as renamed to one in conflict, and is then in no change.
+                Change::Unmerged(_) => return None,
             }
         }
         // Patches and answers follow different rules about submodules.
