@@ -175,10 +175,10 @@ impl Submodules<'_> {
             false => submodule(self.repository, path),
         };
         if let Err(repository::Error::Format(_) | repository::Error::Explained { .. }) = found {
+            let warnings = repository::format_warnings(self.repository, path);
+            let lines: Vec<_> = warnings.iter().map(|line| text_bytes(line)).collect();
             for _ in 0..looks {
-                let warnings = repository::format_warnings(self.repository, path);
-                let lines = warnings.iter().map(|line| text_bytes(line));
-                self.messages.extend(&lines.collect::<Vec<_>>());
+                self.messages.extend(&lines);
             }
         }
         let repository = match found {
