@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use bstr::BString;
+use bstr::{BStr, BString};
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 
@@ -64,6 +64,12 @@ impl Abort {
     pub fn unsupported(what: impl AsRef<[u8]>) -> Self {
         let message = bytes!("vigil does not answer this: ", what);
         Self::of(Kind::Unsupported, message)
+    }
+
+    /// Returns the error with the path of the subrepository in which it happened, as seen from the outermost repository.
+    pub fn in_subrepository(self, outer_path: &BStr) -> Self {
+        let message = bytes!(self.message, " (in subrepository \"", outer_path, "\")");
+        Self { message, ..self }
     }
 
     /// Creates the error for a damaged file in the repository.

@@ -16,7 +16,6 @@ use vigil_hg::config::ProcessContext;
 use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
 
-use super::subrepositories::in_subrepository;
 use crate::reply::bytes;
 
 /// The oldest git that Mercurial asks without a warning.
@@ -58,13 +57,13 @@ impl GitSubrepository<'_> {
         }
         let mut git = |arguments: &[&[u8]]| {
             let asked = self.ask(&program, arguments, messages);
-            asked.map_err(|error| self.in_subrepository(error))
+            asked.map_err(|error| error.in_subrepository(self.outer_path))
         };
         for revision in [Some(from), to].into_iter().flatten() {
             if revision.starts_with(b"-") {
                 // Mercurial hands it to git, which may then write any file.
                 let message = bytes!("the revision '", revision, "' would be an option of git");
-                return Err(self.in_subrepository(Abort::plain(message)));
+                return Err(Abort::plain(message).in_subrepository(self.outer_path));
             }
         }
         git(&[b"update-index", b"-q", b"--refresh"])?;
@@ -188,11 +187,6 @@ impl GitSubrepository<'_> {
             command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
         }
         command.output()
-    }
-
-    fn in_subrepository(&self, error: Abort) -> Abort {
-        let message = in_subrepository(error.message.as_bstr(), self.outer_path);
-        Abort { message, ..error }
     }
 }
 

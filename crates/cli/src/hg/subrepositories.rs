@@ -136,11 +136,9 @@ impl Place<'_> {
         if abort.message.starts_with(b"config error at ") {
             return refused("in which a file of configuration cannot be parsed");
         }
-        let outer_path = self.outer_path.as_bstr();
         Abort {
             kind: Kind::Plain,
-            message: in_subrepository(abort.message.as_bstr(), outer_path),
-            hint: abort.hint,
+            ..abort.in_subrepository(self.outer_path.as_bstr())
         }
     }
 
@@ -339,11 +337,6 @@ fn subrepositories_in(
         }
         None => Ok(Subrepositories::default()),
     }
-}
-
-/// Returns the `message` of an error with the path of the subrepository in which it happened.
-pub(super) fn in_subrepository(message: &BStr, outer_path: &BStr) -> BString {
-    bytes!(message, " (in subrepository \"", outer_path, "\")").into()
 }
 
 fn refused(what: &str) -> Abort {
