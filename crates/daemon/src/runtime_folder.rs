@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{
     AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, ftruncate, futimens, mkdir, open,
-    openat, unlinkat,
+    openat, statat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite};
 use rustix::net::{
@@ -277,7 +277,12 @@ impl Folder {
                 held,
             };
             // The last holder removes the file before it unlocks it: a file opened before that is not the lock any more.
-            if held.is_in_place() {
+            if held.is_in(&self.fd)? {
+                // Where the path leads elsewhere or is too long, no client finds this folder, and trying again changes nothing.
+                stat_path(&held.path)?;
+                if !held.is_in_place() {
+                    return Err(Errno::STALE);
+                }
                 // If nothing can be written, as on a full disk, the lock is held all the same, but nobody learns by whom.
                 ftruncate(held.held.folder(), 0)?;
                 let pid = std::process::id().to_string();
@@ -424,6 +429,16 @@ pub struct Lock {
 }
 
 impl Lock {
+    /// Whether the locked file is still the one of its name in the folder that was opened.
+    fn is_in(&self, folder: &OwnedFd) -> Result<bool, Errno> {
+        let ours = stat_fd(self.held.folder().as_fd())?;
+        match statat(folder, LOCK, AtFlags::SYMLINK_NOFOLLOW).map(Stat::from) {
+            Ok(named) => Ok((named.dev, named.ino) == (ours.dev, ours.ino)),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Whether the locked file is still the one at its path, so that others find it locked.
     pub(crate) fn is_in_place(&self) -> bool {
         let id = |stat: Stat| (stat.dev, stat.ino);
@@ -516,6 +531,27 @@ mod tests {
         folder.remove_lock(second).unwrap();
         drop(lock);
         assert!(folder.lock().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_folder_that_its_path_does_not_lead_to_cannot_be_locked() {
+        let parent = tempfile::tempdir().unwrap();
+        let own = parent.path().join("own");
+        let folder = RuntimePath(own.clone()).make().unwrap();
+        std::fs::rename(&own, parent.path().join("moved")).unwrap();
+        let error = folder.lock().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "cannot lock {}: No such file or directory",
+                own.join(LOCK).display()
+            )
+        );
+        let other = RuntimePath(own).make().unwrap();
+        let lock = other.lock().unwrap();
+        assert!(lock.is_some());
+        let error = folder.lock().unwrap_err();
+        assert!(error.to_string().ends_with("Stale file handle"), "{error}");
     }
 
     #[test]
