@@ -7,7 +7,7 @@ use std::path::Path;
 use bstr::BString;
 use rustix::process::{getegid, getgroups};
 use rustix::thread::{CapabilitySet, capabilities, no_new_privs};
-use vigil_linux::stat::stat_path;
+use vigil_linux::stat::{mount_id, stat_path};
 use vigil_model::bytes::Writer;
 
 /// The capabilities that open files to a process which may otherwise not read them.
@@ -24,7 +24,8 @@ struct Rights {
 }
 
 /// What two processes of one user must share for each path to lead them to the same file with the same rights: the mount
-/// and user name spaces, the root directory, the groups, and whether they are confined. `None` if it cannot be determined.
+/// and user name spaces, the root directory by the same mount, the groups, and whether they are confined. `None` if it cannot
+/// be determined.
 pub fn of_process() -> Option<BString> {
     let groups = getgroups().ok()?;
     let rights = Rights {
@@ -65,6 +66,10 @@ fn view(folder: &Path, rights: Rights) -> Option<BString> {
         view.array(&stat.dev.to_le_bytes());
         view.array(&stat.ino.to_le_bytes());
     }
+    // By another mount of the same root directory, which a process may have been given by chroot(2), other file systems may lie
+    // below. An old kernel does not tell.
+    let root = mount_id(&folder.join("root")).ok().flatten();
+    view.array(&root.unwrap_or_default().to_le_bytes());
     view.array(&(rights.capabilities & READING.bits()).to_le_bytes());
     view.u32(rights.no_new_privs.into());
     view.u32(rights.effective_group);

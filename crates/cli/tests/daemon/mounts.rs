@@ -369,6 +369,38 @@ fn gone_server() {
 }
 
 #[test]
+fn below_another_mount_of_the_root_the_answers_are_right() {
+    run_in_namespaces("mounts::other_root", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn other_root() {
+    if !is_in_namespaces() {
+        return;
+    }
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    sandbox.assert_answered_as_by_git("work");
+    // The root is the same directory by both mounts, and so are the folder and the repository, but one lies below that differs.
+    // It is not mounted in the sandbox, which would be removed with all that is in it.
+    sandbox.run_script("mount --rbind / /mnt; mount -t tmpfs none \"/mnt$PWD/work/dir\"");
+    let status_by = |program: &str| {
+        let work = sandbox.path("work");
+        let script = "cd \"$0\" && exec \"$1\" status -uall --porcelain";
+        let script = ["--root=/mnt", "sh", "-c", script];
+        let mut command = sandbox.command("unshare", "", &script);
+        let output = command.arg(work).arg(program).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let answer = status_by(VIGIL);
+    assert!(answer.contains(" D dir/"), "{answer}");
+    assert_eq!(answer, status_by("git"));
+    sandbox.assert_answered_as_by_git("work");
+}
+
+#[test]
 fn answers_do_not_need_proc() {
     run_in_namespaces("mounts::without_proc", &["--mount"]);
 }
