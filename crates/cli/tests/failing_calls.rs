@@ -308,6 +308,26 @@ fn without_further_threads_all_objects_are_printed() {
 }
 
 #[test]
+fn without_further_threads_all_references_are_read() {
+    let sandbox = repository();
+    let commit = text(&sandbox.git_bytes(["rev-parse", "HEAD"]));
+    // So many that they are shared out among threads.
+    for number in 0..1200 {
+        sandbox.write(format!(".git/refs/tags/v{number}"), &commit);
+    }
+    let arguments = ["describe", "--all"];
+    let expected = sandbox.git_bytes(arguments);
+    let fault = Fault {
+        call: "clone3:error=EAGAIN",
+        path: "",
+    };
+    if let Some(output) = run(&sandbox, fault, &arguments) {
+        assert_eq!(text(&output.stderr), "");
+        assert_eq!(text(&output.stdout), text(&expected));
+    }
+}
+
+#[test]
 fn an_interrupted_read_of_a_branch_is_tried_again() {
     let sandbox = repository();
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "two"]);

@@ -8,6 +8,7 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
 use vigil_linux::process::cores;
+use vigil_objects::parallel::spawn_or_run;
 
 use super::{Folders, Loose, Raw, Unread, list, read, read_at};
 use vigil_stamp::file::open_folder;
@@ -29,29 +30,29 @@ pub(in crate::refs) fn read_under(
     hash: Kind,
     unread: &Unread,
 ) -> Vec<LooseRef> {
-    let mut names = names_under(folders, prefix, unread);
-    let reader = || Reader::new(folders, hash, unread);
+    let names = names_under(folders, prefix, unread);
     let threads = match names.len() / NAMES_PER_THREAD_MIN {
         0 | 1 => 1,
         worthwhile => cores().min(worthwhile),
     };
-    let share = names.len().div_ceil(threads);
-    std::thread::scope(|scope| {
-        let mut readers = Vec::new();
-        while names.len() > share {
-            // The last ones first: they can be split off without moving the others.
-            let last = names.split_off(names.len() - share);
-            readers.push(scope.spawn(move || reader().read_all(last)));
-        }
-        let mut all = reader().read_all(names);
-        for reader in readers.into_iter().rev() {
-            match reader.join() {
-                Ok(read) => all.extend(read),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+    let share = names.len().div_ceil(threads).max(1);
+    let read = |names| Reader::new(folders, hash, unread).read_all(names);
+    let read = &read;
+    let raws = std::thread::scope(|scope| {
+        let mut shares = names.chunks(share);
+        let first = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|names| spawn_or_run(scope, move || read(names)))
+            .collect();
+        let mut all = read(first);
+        for other in others {
+            all.extend(other.join());
         }
         all
-    })
+    });
+    let read = names.into_iter().zip(raws);
+    read.filter_map(|(name, raw)| raw.map(|raw| LooseRef { name, raw }))
+        .collect()
 }
 
 /// Returns the names of files that may be references, in byte order.
@@ -100,20 +101,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read_all(mut self, names: Vec<BString>) -> Vec<LooseRef> {
-        let mut all = Vec::with_capacity(names.len());
-        for name in names {
-            let file = self.enter(&name);
-            match self.read(&name, file) {
-                Loose::Found(raw) => all.push(LooseRef { name, raw }),
-                Loose::Unopened(_) => all.push(LooseRef {
-                    name,
-                    raw: Raw::Unreadable,
-                }),
-                Loose::Absent | Loose::Impossible => {}
+    /// Reads each of `names`. `None` for those that are no references, or are gone.
+    fn read_all(mut self, names: &[BString]) -> Vec<Option<Raw>> {
+        let read = names.iter().map(|name| {
+            let file = self.enter(name);
+            match self.read(name, file) {
+                Loose::Found(raw) => Some(raw),
+                Loose::Unopened(_) => Some(Raw::Unreadable),
+                Loose::Absent | Loose::Impossible => None,
             }
-        }
-        all
+        });
+        read.collect()
     }
 
     /// Opens the directory of the reference `name`. Returns where the name of its file begins.
