@@ -163,10 +163,14 @@ impl Server {
             return Err(Errno::AGAIN);
         }
         let host = self.host.clone();
-        // Without this thread, each question does its own work.
-        let _ = thread_builder().name("ahead".to_owned()).spawn(move || {
-            work_ahead::run(host.answers(), &|deputy| host.inform_and_audit(deputy))
+        // Without this thread, each question does its own work, and those that wait for changes look for them by themselves.
+        let ahead = thread_builder().name("ahead".to_owned()).spawn(move || {
+            work_ahead::run(host.answers(), &|deputy| host.inform_and_audit(deputy));
+            host.inform_nobody();
         });
+        if ahead.is_err() {
+            self.host.inform_nobody();
+        }
         let host = self.host.clone();
         // Without this thread, events are only read for a question.
         let _ = thread_builder()

@@ -6,9 +6,10 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use rustix::process::Signal;
+use vigil_testkit::sandbox::skip_test;
 
 use super::namespaces::{HangingDisk, can_mount_fuse, is_in_namespaces, run_in_namespaces};
-use super::sandbox::{Sandbox, TIME_LIMIT, VIGIL, signal};
+use super::sandbox::{RunningDaemon, Sandbox, TIME_LIMIT, VIGIL, signal};
 
 /// A running `vigil watch`. Dropping this kills it.
 struct WatchProcess {
@@ -165,6 +166,31 @@ fn changes_without_events_are_found_by_watch() {
     watching.assert_next_contains(" unstaged 0 ");
     sandbox.write("outside", "changed\n");
     watching.assert_next_contains(" unstaged 1 ");
+}
+
+#[test]
+fn changes_that_the_daemon_has_no_thread_to_report_are_found_by_watch() {
+    let sandbox = Sandbox::with_repository();
+    // The daemon starts two threads that answer, and then the one that reports changes.
+    let options = ["-f", "-o", "/dev/null", "-e", "trace=clone3"];
+    let fault = ["-e", "inject=clone3:error=EAGAIN:when=3"];
+    let traced = |command: &[&str]| {
+        let arguments = [&options[..], &fault, command].concat();
+        sandbox.command("strace", "", &arguments)
+    };
+    if !traced(&["true"])
+        .output()
+        .is_ok_and(|tried| tried.status.success())
+    {
+        return skip_test("threads that cannot be started", "strace cannot be used");
+    }
+    let _serving = RunningDaemon::start(traced(&[VIGIL, "daemon", "run"]));
+    let mut watching = sandbox.watch("work", &[]);
+    watching.assert_next_contains(" untracked 0 ");
+    sandbox.write("work/new", "");
+    watching.assert_next_contains(" untracked 1 ");
+    let (code, message) = sandbox.vigil_daemon(&["stop"]);
+    assert_eq!(code, Some(0), "{message}");
 }
 
 #[test]

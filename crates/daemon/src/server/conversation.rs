@@ -48,6 +48,8 @@ pub(super) struct Host {
     connections: Connections,
     at_work: AtWork,
     subscribers: Arc<Subscribers>,
+    /// Whether there is a thread that informs subscribers.
+    informs_subscribers: AtomicBool,
     auditor: Auditor,
     lateness: Lateness,
     view: Option<BString>,
@@ -72,6 +74,7 @@ impl Host {
             connections: Connections::new()?,
             at_work: AtWork::new()?,
             subscribers: Arc::default(),
+            informs_subscribers: AtomicBool::new(true),
             auditor,
             lateness,
             view: view::of_process(),
@@ -315,7 +318,9 @@ impl Host {
         question: &StatusQuestion,
         start: Instant,
     ) -> Result<(), Broken> {
-        let Some(watcher) = self.answers.watcher() else {
+        let informs_subscribers = self.informs_subscribers.load(Ordering::Relaxed);
+        let watcher = self.answers.watcher().filter(|_| informs_subscribers);
+        let Some(watcher) = watcher else {
             let deaf = Response::Yourself("changes cannot be heard of".into());
             self.statistics.note(start, false);
             return connection.send(deaf.to_frame());
@@ -363,6 +368,11 @@ impl Host {
     fn recompute_all(&self) {
         self.subscribers.recompute_all();
         self.answers.wake();
+    }
+
+    /// Accepts no more subscribers, since nobody calls [`Self::inform_and_audit`].
+    pub(super) fn inform_nobody(&self) {
+        self.informs_subscribers.store(false, Ordering::Relaxed);
     }
 
     /// Audits a sample if nobody is asking, and then informs subscribers of changes. Returns when there is more to do, if known.
