@@ -12,9 +12,11 @@ use std::sync::Arc;
 
 use bstr::BString;
 use vigil_engine::session::{ChangeReport, Session};
+use vigil_engine::status::StatusRequest;
 use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
+use vigil_model::request::UntrackedMode;
 use vigil_testkit::sandbox::{Sandbox, skip_test};
 use vigil_watch::Watcher;
 
@@ -176,4 +178,48 @@ fn a_write_through_a_removed_name_makes_a_full_report_necessary() {
         .unwrap()
         .unwrap();
     assert!(report.paths.is_some());
+}
+
+#[test]
+fn new_entries_that_differ_are_reported_whoever_else_asked_before() {
+    let Some(watcher) = watcher() else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    sandbox.write("dir/file", "");
+    sandbox.git(["add", "-A"]);
+    let mut session = session(&sandbox, &watcher);
+    // The question of a command that is also the monitor's.
+    let request = StatusRequest {
+        untracked: UntrackedMode::All,
+        ..StatusRequest::default()
+    };
+    let mut until = None;
+    let mut report = |session: &mut Session| {
+        let report = session.changes_to_report(until).unwrap().unwrap();
+        until = Some(report.until);
+        report.paths
+    };
+    for _ in 0..3 {
+        report(&mut session);
+    }
+    assert_eq!(report(&mut session), Some(BTreeSet::new()));
+    // In the index alone.
+    sandbox.git(["mv", "-k", "dir", "no/where"]);
+    for _ in 0..2 {
+        session.status(&request).unwrap();
+    }
+    let paths = report(&mut session).unwrap();
+    assert!(contains_path(&paths, "no/where/file"), "{paths:?}");
+    assert_eq!(report(&mut session), Some(BTreeSet::new()));
+    // The same if a file with another name has everything looked at.
+    sandbox.write("other", "");
+    session.status(&request).unwrap();
+    let empty = sandbox.git(["hash-object", "-t", "blob", "/dev/null"]);
+    let entry = format!("100644,{},else/where", empty.trim());
+    sandbox.git(["update-index", "--add", "--cacheinfo", &entry]);
+    std::fs::hard_link(sandbox.top().join("other"), sandbox.top().join("link")).unwrap();
+    session.status(&request).unwrap();
+    let paths = report(&mut session).unwrap();
+    assert!(contains_path(&paths, "else/where"), "{paths:?}");
 }

@@ -419,12 +419,14 @@ fn only_changed_paths_are_scanned() {
     session.watch_by(Arc::new(Watcher::new().unwrap()));
     working.ask(&mut session, false, false).unwrap();
     // Without events nothing is looked at, and the answer is the previous one.
-    let moved = |session: &HgSession| {
-        let watched = session.watched.as_ref().unwrap();
-        watched.changed_directories().map(BTreeSet::len)
+    let moved = |session: &mut HgSession| {
+        let watched = session.watched.as_mut().unwrap();
+        let changed = watched.take_untold_directories();
+        changed.map(|changed| changed.len())
     };
+    assert_eq!(moved(&mut session), None);
     working.ask(&mut session, false, false).unwrap();
-    assert_eq!(moved(&session), Some(0));
+    assert_eq!(moved(&mut session), Some(0));
     working.write("d/other.o", "");
     assert_eq!(
         working
@@ -438,19 +440,22 @@ fn only_changed_paths_are_scanned() {
     working.write("d/other", "");
     let status = working.ask(&mut session, false, false).unwrap();
     assert_eq!(status.lists.unknown, [".hgignore", "d/other"]);
-    assert_eq!(moved(&session), Some(0));
+    assert_eq!(moved(&mut session), Some(0));
     // After a new dirstate, only what differs in it is looked at.
     working.write("g/i", "");
     let files = FILES.map(|name| (name, b'n'));
     working.record(0, &[&files[..], &[("g/i", b'a')]].concat());
     let status = working.ask(&mut session, false, false).unwrap();
-    assert_eq!((status.lists.added.len(), moved(&session)), (1, Some(2)));
+    assert_eq!(
+        (status.lists.added.len(), moved(&mut session)),
+        (1, Some(2))
+    );
     assert_eq!(status.lists.added, ["g/i"]);
     // After a change of patterns, everything is looked at.
     working.write(".hgignore", "");
     let status = working.ask(&mut session, false, false).unwrap();
     assert_eq!(status.lists.unknown, [".hgignore", "d/other", "d/other.o"]);
-    assert_eq!(moved(&session), None);
+    assert_eq!(moved(&mut session), None);
 }
 
 #[test]
@@ -472,14 +477,15 @@ fn patterns_for_one_folder_cost_no_more_than_others() {
     for name in ["x", "d/x", "d/e/x"] {
         working.write(name, "");
     }
-    let moved = |session: &HgSession| {
-        let watched = session.watched.as_ref().unwrap();
-        watched.changed_directories().map(BTreeSet::len)
+    let moved = |session: &mut HgSession| {
+        let watched = session.watched.as_mut().unwrap();
+        let changed = watched.take_untold_directories();
+        changed.map(|changed| changed.len())
     };
     for expected in [None, Some(0), Some(0)] {
         let status = working.ask(&mut session, false, false).unwrap();
         assert_eq!(status.lists.unknown, ["d/x", "x"]);
-        assert_eq!(moved(&session), expected);
+        assert_eq!(moved(&mut session), expected);
     }
     // They are not compiled again, but each change in them counts.
     let ignore_files = [working.repository().root.join(".hgignore")];
@@ -537,14 +543,15 @@ fn recorded_files_in_ignored_folders_are_watched() {
     working.write(".hgignore", "^d/e$\n^g$\n^\\.hgignore$\n");
     let mut session = working.session(true);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
-    let looked_at = |session: &HgSession| {
-        let watched = session.watched.as_ref().unwrap();
-        watched.changed_directories().map(BTreeSet::len)
+    let looked_at = |session: &mut HgSession| {
+        let watched = session.watched.as_mut().unwrap();
+        let changed = watched.take_untold_directories();
+        changed.map(|changed| changed.len())
     };
     for expected in [None, Some(0), Some(0)] {
         let status = working.ask(&mut session, false, false).unwrap();
         assert_eq!(status.lists, HgStatus::default().lists);
-        assert_eq!(looked_at(&session), expected);
+        assert_eq!(looked_at(&mut session), expected);
         assert!(session.watch_report().looked_at.is_empty());
     }
     session.save(&NoSteps).unwrap();

@@ -4,10 +4,11 @@
 //! untracked cache each folder that it entered. So all of these are watched before git learns the end of the journal, and a
 //! folder that was not watched before is reported as changed.
 
+use std::collections::BTreeSet;
 use std::mem::take;
 use std::sync::Arc;
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use sha2::{Digest, Sha256};
 use vigil_linux::stat::stat_path;
 use vigil_model::ObjectId;
@@ -23,7 +24,7 @@ use super::findings::Part;
 use super::index::LARGE_INDEX_LEN;
 use super::judging::affects_judging;
 use super::linked::has_nameless;
-use super::watched::{Found, WatchedFindings, top_of};
+use super::watched::{Found, top_of};
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
@@ -107,6 +108,10 @@ impl Session {
         let found = self.refresh_findings(&request, &Pathspec::default(), &Part::ALL)?;
         let context_id = self.context_id(attribute_tree);
         self.report_silent_changes(&found);
+        let untold = match (&found, &mut self.watched) {
+            (Found::Kept, Some(watched)) => watched.take_untold_directories(),
+            _ => None,
+        };
         let Some(watched) = &self.watched else {
             return Ok(None);
         };
@@ -114,7 +119,7 @@ impl Session {
         else {
             return Ok(None);
         };
-        self.report_new_records(watched, tree, findings);
+        self.report_new_records(untold, tree, findings);
         let context_id = of_tree(context_id, tree);
         let known = since.filter(|since| since.context_id == context_id);
         let position = known.map(|known| Position::of_number(known.number));
@@ -159,18 +164,18 @@ impl Session {
     }
 
     /// Reports files that differ from entries that are new. git takes some of them for unchanged without looking, for example
-    /// when it renames a file in the index and cannot do so in the working tree.
+    /// when it renames a file in the index and cannot do so in the working tree. `changed` are the directories with new entries;
+    /// `None` if any may have them.
     fn report_new_records(
         &self,
-        watched: &WatchedFindings,
+        changed: Option<BTreeSet<BString>>,
         tree: &WatchedTree,
         findings: &Findings,
     ) {
         let Some(index) = &self.index else {
             return;
         };
-        let changed = watched.changed_directories();
-        if changed.is_some_and(|changed| changed.is_empty()) {
+        if changed.as_ref().is_some_and(BTreeSet::is_empty) {
             return;
         }
         let mut entries = ByNumber::new(&index.tracked);
@@ -180,7 +185,8 @@ impl Session {
             };
             let len = directory_len(entry.path.as_bstr()).saturating_sub(1);
             let directory = entry.path.get(..len).unwrap_or_default();
-            if changed.is_none_or(|changed| changed.contains(directory.as_bstr())) {
+            let is_new = |changed: &BTreeSet<BString>| changed.contains(directory.as_bstr());
+            if changed.as_ref().is_none_or(is_new) {
                 tree.report_path(entry.path.as_bstr());
             }
         }

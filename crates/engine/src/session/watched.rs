@@ -67,6 +67,9 @@ pub(crate) trait ChangeFilter {
     );
 }
 
+/// The most directories that are noted for a monitor that has yet to ask: all questions add to them, but it may never ask.
+const UNTOLD_MAX: usize = 1000;
+
 /// The findings in a watched working tree.
 pub(crate) struct WatchedFindings {
     watcher: Arc<Watcher>,
@@ -79,9 +82,6 @@ pub(crate) struct WatchedFindings {
     mounted: Vec<BString>,
     /// What was last seen, for file system monitors, of what changes without an event.
     pub(super) silent_looks: SilentLooks,
-    /// The directories whose entries differ between the last answer and the one before to the same question; `None` if any may
-    /// differ.
-    changed_directories: Option<BTreeSet<BString>>,
 }
 
 /// The findings for a question.
@@ -136,8 +136,6 @@ type ScanNonTracked<'s, E> = dyn Fn(&dyn Watch) -> Result<Findings, E> + 's;
 
 /// The changes since some findings, which are to be looked at one by one.
 struct Since {
-    /// Whether those findings are of the same question.
-    is_of_same_question: bool,
     changes: Changes,
     /// The changes below folders that changed.
     below: Changes,
@@ -157,6 +155,9 @@ struct Kept {
     known: KeptFindings,
     /// The position up to which the findings cover changes.
     position: Position,
+    /// The directories whose entries changed since a monitor last took them, for which commands may have asked the same question
+    /// meanwhile. `None` if any may have changed.
+    untold: Option<BTreeSet<BString>>,
 }
 
 impl WatchedFindings {
@@ -170,7 +171,6 @@ impl WatchedFindings {
             linked: Linked::default(),
             mounted: Vec::new(),
             silent_looks: SilentLooks::default(),
-            changed_directories: None,
         }
     }
 
@@ -206,10 +206,11 @@ impl WatchedFindings {
         why.map_or_else(|| UNWATCHED.to_owned(), |why| why.to_string())
     }
 
-    /// The directories whose entries differ between the last answer and the one before to the same question; `None` if any may
-    /// differ.
-    pub(crate) fn changed_directories(&self) -> Option<&BTreeSet<BString>> {
-        self.changed_directories.as_ref()
+    /// Takes the directories whose entries changed since the last call, by the findings for the last question; `None` if any may
+    /// have changed.
+    pub(crate) fn take_untold_directories(&mut self) -> Option<BTreeSet<BString>> {
+        let kept = self.kept.last_mut()?;
+        kept.untold.replace(BTreeSet::new())
     }
 
     /// The files over which others are mounted, which are looked at for each question.
@@ -249,7 +250,6 @@ impl WatchedFindings {
     ) -> Result<Found, E> {
         let tree = self.tree(&key.top);
         let listener = Listener(&tree);
-        self.changed_directories = None;
         if let Some((mut kept, since)) = self.begin(&key, &tree, tracked, scan_non_tracked)? {
             let top = &key.top.path;
             let is_doubted = self
@@ -293,8 +293,8 @@ impl WatchedFindings {
                 }
                 if is_kept && !is_doubted {
                     kept.position = since.position;
+                    kept.note_changed_directories(&changed);
                     self.keep(kept);
-                    self.changed_directories = since.is_of_same_question.then_some(changed);
                     return Ok(Found::Kept);
                 }
             }
@@ -325,6 +325,7 @@ impl WatchedFindings {
             seen_until: position,
             known,
             position,
+            untold: None,
         });
         Ok(Found::Kept)
     }
@@ -348,7 +349,6 @@ impl WatchedFindings {
             let below = changes.take_below_folders();
             let is_for_one_by_one = !changes.everything && changes.len() <= paths_max;
             is_for_one_by_one.then_some(Since {
-                is_of_same_question: kept.key.question == key.question,
                 changes,
                 below,
                 position,
@@ -376,6 +376,7 @@ impl WatchedFindings {
                 key: key.clone(),
                 attributes: kept.attributes.clone(),
                 known,
+                untold: None,
                 ..*kept
             };
             (kept, since)
@@ -507,6 +508,15 @@ impl WatchedFindings {
 }
 
 impl Kept {
+    /// Adds the directories `changed` to those of which a monitor is to be told.
+    fn note_changed_directories(&mut self, changed: &BTreeSet<BString>) {
+        let mut untold = self.untold.take();
+        if let Some(untold) = &mut untold {
+            untold.extend(changed.iter().cloned());
+        }
+        self.untold = untold.filter(|untold| untold.len() <= UNTOLD_MAX);
+    }
+
     /// Whether what the findings tell of tracked files is valid for `key`: these depend neither on the question nor on what is
     /// ignored.
     fn are_tracked_valid_for(&self, key: &FindingsKey) -> bool {
