@@ -1,7 +1,7 @@
 //! From a question to its answer, or to the reply that the client must compute the answer itself.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{SendError, sync_channel};
 use std::time::{Duration, Instant};
@@ -206,6 +206,27 @@ impl Answers {
             let told = told.ok_or_else(|| declined("all is being looked at"));
             answered_with(told.map(|told| (Response::Changed(payload(&told, form)), None)))
         })
+    }
+
+    /// Has `question` be about the repository in `git_dir`. At the top of its working tree may lie another one, or none: its
+    /// configuration may name a working tree anywhere.
+    pub(crate) fn about_repository(
+        &self,
+        git_dir: &Path,
+        mut question: MonitorQuestion,
+    ) -> MonitorQuestion {
+        let located = locate(&question.directory, &question.variables, Search::Commands);
+        let found = located.ok().and_then(|(_, key)| key);
+        let found = found.map(|key| key.location.folder());
+        let id = |path: &Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
+        let is_it = |found: PathBuf| {
+            found == git_dir || id(&found).is_some_and(|it| id(git_dir) == Some(it))
+        };
+        if !found.is_some_and(is_it) {
+            let git_dir = BString::from(git_dir.as_os_str().as_bytes());
+            question.variables.push(("GIT_DIR".into(), git_dir));
+        }
+        question
     }
 
     /// Whether the question can be answered without a look at everything.

@@ -56,6 +56,8 @@ pub(crate) struct GitSocket {
     path: PathBuf,
     /// The device and inode of the socket file when it was created.
     id: (u64, u64),
+    /// The repository's directory.
+    git_dir: PathBuf,
     question: MonitorQuestion,
 }
 
@@ -88,6 +90,11 @@ impl GitSocket {
     /// The top of its working tree.
     pub(crate) fn top(&self) -> &Path {
         &self.question.directory
+    }
+
+    /// The directory of its repository.
+    pub(crate) fn git_dir(&self) -> &Path {
+        &self.git_dir
     }
 
     /// Whether its path still leads to it. A repository that is moved takes its socket along, and another may take its place.
@@ -154,7 +161,7 @@ impl GitSockets {
         let top = top.ok_or(NoSocketPath::NoWorkTree)?;
         self.shut_those(|socket| socket.path == path && !socket.is_in_place());
         match self.begin(path)? {
-            true => self.finish(path, top, make(path)),
+            true => self.finish(path, (top, &repository.git_dir), make(path)),
             false => Ok(()),
         }
     }
@@ -176,8 +183,13 @@ impl GitSockets {
         Ok(true)
     }
 
-    /// Serves the socket `made` for the working tree at `top`.
-    fn finish(&self, path: &Path, top: &Path, made: Made) -> Result<(), NotServed> {
+    /// Serves the socket `made` for the working tree at `top` of the repository in `git_dir`.
+    fn finish(
+        &self,
+        path: &Path,
+        (top, git_dir): (&Path, &Path),
+        made: Made,
+    ) -> Result<(), NotServed> {
         let mut inner = self.inner.lock();
         inner.begun.remove(path);
         let (listener, file_id) = made?;
@@ -185,6 +197,7 @@ impl GitSockets {
             listener,
             path: path.to_owned(),
             id: file_id,
+            git_dir: git_dir.to_owned(),
             question: MonitorQuestion {
                 directory: top.to_owned(),
                 variables: Vec::new(),
@@ -394,7 +407,7 @@ mod tests {
         let made = make(&path);
         assert!(lstat_path(&path).is_ok());
         sockets.close(&path);
-        let finished = sockets.finish(&path, folder.path(), made);
+        let finished = sockets.finish(&path, (folder.path(), folder.path()), made);
         assert!(matches!(finished, Err(NotServed::Closed(_))));
         assert!(lstat_path(&path).is_err());
         assert_eq!(sockets.describe(), []);

@@ -55,7 +55,7 @@ pub(crate) enum WorkingCopyLocation {
 
 impl WorkingCopyLocation {
     /// The repository's own folder.
-    fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         match self {
             Self::Git(location) => location.git_dir(),
             Self::Mercurial(root) => root.join(".hg"),

@@ -760,6 +760,49 @@ fn a_repository_that_was_moved_is_not_answered_for() {
 }
 
 #[test]
+fn a_repository_elsewhere_is_asked_about_whatever_lies_at_the_top_of_its_working_tree() {
+    for (git, is_socket) in gits_and_ways() {
+        for has_repository_at_top in [true, false] {
+            let sandbox = with_folders();
+            let _serving = sandbox.serve();
+            let top = sandbox.path("work");
+            let git_dir = sandbox.path("elsewhere");
+            let run = |program: &str, arguments: &[&str]| {
+                let mut command = sandbox.command(program, "work", arguments);
+                let output = command.env("GIT_DIR", &git_dir).output().unwrap();
+                assert!(output.status.success(), "{output:?}");
+                String::from_utf8(output.stdout).unwrap()
+            };
+            run(&git, &["init", "-q"]);
+            run(&git, &["config", "core.bare", "false"]);
+            run(&git, &["config", "core.worktree", top.to_str().unwrap()]);
+            sandbox.write("work/.git/info/exclude", "ignored/\n");
+            sandbox.write("work/ignored/file", "");
+            run(&git, &["add", "-f", "ignored/file"]);
+            match has_repository_at_top {
+                true => install_monitor(&sandbox, is_socket),
+                false => fs::remove_dir_all(top.join(".git")).unwrap(),
+            }
+            let way = if is_socket { "--socket" } else { "--hook" };
+            run(VIGIL, &["fsmonitor", "install", way]);
+            let status =
+                |options: &[&str]| run(&git, &[options, &["status", "--porcelain"]].concat());
+            for _ in 0..3 {
+                wait_for_tick();
+                status(&[]);
+            }
+            let (before, _) = sandbox.question_counts();
+            sandbox.write("work/ignored/file", "changed");
+            sandbox.write("work/ignored/new", "");
+            let ours = status(&[]);
+            assert_eq!(ours, status(&["-c", "core.fsmonitor=false"]), "{git}");
+            assert!(ours.contains("?? ignored/new"), "{ours}");
+            assert!(sandbox.question_counts().0 > before, "{git}");
+        }
+    }
+}
+
+#[test]
 fn uninstalling_restores_the_earlier_configuration() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();

@@ -213,6 +213,7 @@ impl Host {
             let question = peer::question(connection.socket(), question, self.view.as_ref());
             let answer = question.map(|question| {
                 let answers = &self.answers;
+                let question = answers.about_repository(socket.git_dir(), question);
                 answers.monitor_within(FIRST_LOOK_TIMEOUT, false, question, TokenForm::Builtin)
             });
             let (told, slot) = match answer {
