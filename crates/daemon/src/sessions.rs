@@ -533,8 +533,12 @@ impl Slot {
             Ok(audit) => audit,
             Err(declined) => return Some(Err(declined.reason().clone())),
         };
-        if !audit.differences.is_empty() {
-            kept.session = None;
+        if !audit.differences.is_empty()
+            && let Some(session) = kept.session.take()
+            && let Some(tree) = session.watched_tree()
+        {
+            // Others that rest on the same events may be as wrong: other sessions, and git by what it was told.
+            tree.doubt();
         }
         drop(kept);
         let mut counts = self.audited.lock();

@@ -357,6 +357,12 @@ impl WatchedTree {
         Some((changes, journal.end()))
     }
 
+    /// Makes [`Self::changes_since`] and [`Self::monitor_changes_since`] report that everything may have changed, for all
+    /// positions given out so far.
+    pub fn doubt(&self) {
+        self.watcher.inner.lock().forest.doubt(self.id);
+    }
+
     /// Returns the folder at `path` and the known folders below it, at most `max`, and whether these are all.
     pub fn folders_from(&self, path: &BStr, max: usize) -> (Vec<BString>, bool) {
         let inner = self.watcher.inner.lock();

@@ -698,6 +698,28 @@ fn a_flush_makes_earlier_tokens_invalid() {
     assert_eq!(query(&sandbox, &new).1, ["a/new"]);
 }
 
+#[test]
+fn git_is_told_of_what_an_audit_finds() {
+    let sandbox = with_folders();
+    let _serving = sandbox.serve();
+    sandbox.write("work/a/.gitignore", "*.x\n");
+    sandbox.write("work/a/new.x", "");
+    let token = settled_token(&sandbox);
+    // Another client's session watches the same tree.
+    sandbox.vigil("work", &["status"]);
+    let outside = sandbox.path("outside");
+    fs::hard_link(sandbox.path("work/a/.gitignore"), &outside).unwrap();
+    fs::write(outside, "").unwrap();
+    let (token, nothing) = query(&sandbox, &token);
+    assert_eq!(
+        nothing,
+        Vec::<String>::new(),
+        "there was an event, so this tests nothing"
+    );
+    assert_eq!(sandbox.vigil_daemon(&["audit"]).0, Some(1));
+    assert_eq!(query(&sandbox, &token).1, EVERYTHING);
+}
+
 /// A user may have few instances of inotify(7), however many working trees there are.
 #[test]
 fn linked_worktrees_share_one_inotify_instance() {
