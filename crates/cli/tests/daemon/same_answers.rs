@@ -383,3 +383,20 @@ fn without_the_objects_of_head_the_errors_are_those_of_git() {
     sandbox.git_in("work", &["gc", "-q"]);
     move_away("work/.git/objects/pack");
 }
+
+#[test]
+fn rules_by_which_a_split_index_would_be_sparse_are_refused_though_the_index_is_unchanged() {
+    let sandbox = Sandbox::with_repository();
+    for key in [
+        "core.splitIndex",
+        "core.sparseCheckout",
+        "core.sparseCheckoutCone",
+        "index.sparse",
+    ] {
+        sandbox.git_in("work", &["config", key, "true"]);
+    }
+    let _serving = sandbox.serve();
+    assert!(sandbox.assert_same_without_daemon("work", &["-s"], &[]));
+    sandbox.write("work/.git/info/sparse-checkout", "/*\n!/*/\n/dir/\n");
+    assert!(!sandbox.assert_same_without_daemon("work", &["-s"], &[]));
+}

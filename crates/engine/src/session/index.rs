@@ -188,7 +188,11 @@ impl Session {
     /// Reads the index unless it is the one in memory.
     pub(super) fn refresh_index(&mut self) -> Result<(), SessionError> {
         if self.holds_index(IndexFile::is_current) {
-            return Ok(());
+            // The rules of the sparse checkout are in another file.
+            return match &self.index {
+                Some(state) => self.check_split(state),
+                None => Ok(()),
+            };
         }
         let top = self.repository.work_tree.as_deref();
         let recorded = self.recorded_tree();
