@@ -212,6 +212,26 @@ fn failed_fetches_are_reported_as_by_git() {
 }
 
 #[test]
+fn a_fetch_that_failed_is_not_tried_again() {
+    let sandbox = Sandbox::new();
+    // Each attempt writes to standard error.
+    let before = "git config remote.origin.url file:///nowhere";
+    sandbox.assert_all_same(
+        "trees",
+        before,
+        &[
+            (&["cat-file", "-p", "HEAD^{tree}"], ""),
+            (&["cat-file", "-e", "HEAD:one"], ""),
+            (&["cat-file", "-t", "<HEAD^{tree}>"], ""),
+            (CHECK, "HEAD\nHEAD:dir/two\nHEAD\n"),
+            (&["describe", "--dirty"], ""),
+            (&["describe", "HEAD:one"], ""),
+        ],
+    );
+    sandbox.assert_all_same("blobs", before, &[(&["describe", "<HEAD:one>"], "")]);
+}
+
+#[test]
 fn nothing_is_fetched_where_that_is_forbidden() {
     let sandbox = Sandbox::new();
     let knows_it = sandbox.output(sandbox.root(), ["--no-lazy-fetch", "version"], "");

@@ -228,12 +228,12 @@ impl Objects {
     }
 
     /// Returns the type of the object `id`, and reads the contents if it is of the type `wanted`. `None` if anything is
-    /// wrong, without a message.
+    /// wrong or the object has to be fetched, without a message.
     fn read_sound(&self, id: &oid, wanted: Kind, buf: &mut Vec<u8>) -> Option<Kind> {
         let id = self.history.replaced(id).ok()?;
         self.readers.with_reader_if_clean(|reader| {
             buf.clear();
-            let location = reader.find(id).ok()??;
+            let location = reader.find_here(id).ok()??;
             let info = reader.read_with(&location, buf, |info, _| info.kind == wanted);
             let kind = info.ok()?.kind;
             // git never checks the contents of a commit against its id.
@@ -358,6 +358,17 @@ impl Objects {
             None => Ok(None),
         });
         Ok(kind?)
+    }
+
+    /// Whether the object `id` is here, without fetching it and without a message.
+    pub fn is_here(&self, id: &oid) -> bool {
+        let Ok(id) = self.history.replaced(id) else {
+            return false;
+        };
+        let found = self
+            .readers
+            .with_reader_if_clean(|reader| reader.find_here(id).ok()?.map(drop));
+        found.is_some()
     }
 
     /// Returns the types of objects, read on all cores; `None` for those that cannot be read, without a message.

@@ -268,6 +268,10 @@ impl Resolved {
         if commits.is_commit(&id).ok()? {
             return Some(id);
         }
+        // Asking for a missing object fetches it, which must happen no more often than in git.
+        if !context.objects.is_here(&id) {
+            return None;
+        }
         match context.objects.peel(&id).ok()?? {
             (id, Kind::Commit) => Some(id),
             _ => None,

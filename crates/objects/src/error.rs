@@ -125,6 +125,16 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// Whether a missing object could not be fetched. Each attempt may start git, ask a remote and write to standard error.
+    pub fn is_of_fetching(&self) -> bool {
+        matches!(
+            self,
+            Self::BadPromisor { .. } | Self::NotRun { .. } | Self::NotFetched { .. }
+        )
+    }
+}
+
 /// Makes an error of a reason and of git's messages before it.
 pub(super) fn error(messages: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
     |reason| Error {

@@ -41,6 +41,10 @@ pub(super) fn tree_of(
 /// so it is read again.
 pub(super) fn explained(repository: &Repository, head: &Head, error: SessionError) -> SessionError {
     let (tree, directory) = match &error {
+        // Nothing is fetched when it is read again.
+        SessionError::Objects(objects::Error::Unreadable(reason)) if reason.is_of_fetching() => {
+            return error;
+        }
         SessionError::Staged(
             staged::Error::Missing { id, path } | staged::Error::Unreadable { id, path, .. },
         ) => (Some(*id), Some(path.clone())),

@@ -156,7 +156,7 @@ impl Readers {
     }
 
     /// Puts a question to a reader. If it fails, or finds nothing and the alternates have changed, the store is opened anew
-    /// and the question asked once more: the object may be in other packs by now.
+    /// and the question asked once more: the object may be in other packs by now. If fetching failed, that is final.
     pub(super) fn with_reader<T>(
         &self,
         mut question: impl FnMut(&mut Reader) -> Result<Option<T>, Error>,
@@ -166,7 +166,7 @@ impl Readers {
         let is_outdated = match &answer {
             Ok(Some(_)) => false,
             Ok(None) => reader.store().has_other_alternates(),
-            Err(_) => true,
+            Err(error) => !error.reason.is_of_fetching(),
         };
         if is_outdated {
             self.forget(reader.store());
