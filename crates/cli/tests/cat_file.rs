@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
@@ -339,6 +339,53 @@ fn each_answer_comes_before_the_next_question() {
     }
     drop(stdin);
     assert!(child.wait().unwrap().success());
+}
+
+/// A process that was started early is asked about history for the first time: the boundary is the one of now.
+#[test]
+fn history_is_bounded_where_it_is_when_first_asked_for() {
+    let sandbox = Sandbox::new("sha1");
+    let shallow = sandbox.top().join(".git/shallow");
+    let [ours, theirs] = [VIGIL, "git"].map(|program| {
+        let mut child: Child = sandbox
+            .command(program, "", ["cat-file", "--batch-check"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut answers = BufReader::new(stdout).lines();
+        let mut ask = |name: &str| {
+            writeln!(stdin, "{name}").unwrap();
+            answers.next().unwrap().unwrap()
+        };
+        let before = ask("HEAD");
+        std::fs::write(&shallow, sandbox.git(&["rev-parse", "HEAD~1"])).unwrap();
+        let mut found = vec![before, ask("HEAD~1"), ask("HEAD~2")];
+        std::fs::remove_file(&shallow).unwrap();
+        found.push(ask("HEAD~2"));
+        drop(stdin);
+        assert!(child.wait().unwrap().success());
+        found
+    });
+    assert_eq!(ours, theirs);
+    assert_eq!(ours.last().unwrap(), "HEAD~2 missing");
+}
+
+/// Nothing is read before the first question, not even what could not be read.
+#[test]
+fn without_a_question_nothing_is_wrong() {
+    let sandbox = Sandbox::new("sha1");
+    std::fs::write(sandbox.top().join(".git/packed-refs"), "junk\n").unwrap();
+    for (batch, question) in [
+        ("--batch", "HEAD"),
+        ("--batch-check", "HEAD"),
+        ("--batch-command", "info HEAD"),
+    ] {
+        for input in ["", question] {
+            sandbox.assert_same_cat_file(&[batch], input.as_bytes());
+        }
+    }
 }
 
 /// If the reader goes away, the command dies of the signal without a message, as git does.

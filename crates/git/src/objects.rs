@@ -99,10 +99,12 @@ impl Objects {
     /// # Errors
     /// As for [`Self::open`].
     pub fn open_with(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
-        Self::open_at(object_folders(repo)?, repo, refs)
+        let folders = object_folders(repo)?;
+        Self::open_at(folders, repo, History::read(repo, refs)?)
     }
 
-    /// As [`Self::open_with`], but objects that a partial clone left out are fetched on demand, by the installed git.
+    /// As [`Self::open_with`], but as git's commands that show objects do it: objects that a partial clone left out are
+    /// fetched on demand, by the installed git, and grafts and the shallow boundary are read with the first commit.
     ///
     /// # Errors
     /// As for [`Self::open`]; or the configuration of promisor remotes is wrong.
@@ -113,11 +115,11 @@ impl Objects {
             promisor,
             ..object_folders(repo)?
         };
-        Self::open_at(folders, repo, refs)
+        let history = History::read_replacements_only(repo, refs)?;
+        Self::open_at(folders, repo, history)
     }
 
-    fn open_at(folders: ObjectFolders, repo: &Repository, refs: &Refs) -> Result<Self, Error> {
-        let history = History::read(repo, refs)?;
+    fn open_at(folders: ObjectFolders, repo: &Repository, history: History) -> Result<Self, Error> {
         let readers = Readers::new(folders);
         readers.warn(history.warnings());
         Ok(Self {

@@ -58,6 +58,14 @@ impl Questions {
         !self.is_buffered && self.retries < ATTEMPTS_MAX
     }
 
+    /// Waits for the first line. Returns `false` if the input ends before.
+    ///
+    /// # Errors
+    /// Standard input cannot be read.
+    pub(super) fn wait(&mut self) -> Result<bool, Errno> {
+        self.input.wait()
+    }
+
     /// Returns whether another line is available without waiting.
     fn has_line(&mut self) -> bool {
         !self.retry_queue.is_empty() || self.input.has_line()

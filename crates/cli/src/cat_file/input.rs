@@ -38,6 +38,17 @@ impl Input {
         self.line_end().is_some() || self.is_at_end
     }
 
+    /// Waits until there is a whole line, or no more input. Returns whether there is a line.
+    ///
+    /// # Errors
+    /// Standard input cannot be read.
+    pub(super) fn wait(&mut self) -> Result<bool, Errno> {
+        while !self.has_line() {
+            self.read()?;
+        }
+        Ok(self.start < self.buf.len())
+    }
+
     /// Reads the next line without its terminator; `None` after the last. To git it is a C string and ends at the first NUL.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ use format::Format;
 use object_printer::ObjectPrinter;
 use output::{Output, Sink};
 use say::{say, say_texts};
-use sources::Sources;
+use sources::{FoundRepository, Sources};
 use threads::Limits;
 
 /// The command as it is listed and described.
@@ -77,22 +77,19 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
         // git then takes all objects as they are and does not look for replacements.
         environment.to_mut().set("GIT_NO_REPLACE_OBJECTS", "1");
     }
-    let sources = Sources::open(&environment)?;
-    let config = &sources.repository.config;
-    say_texts(config.messages());
+    let found = FoundRepository::find(&environment)?;
+    say_texts(found.repository.config.messages());
     let mut drivers = Drivers::built_in();
     // git checks the whole configuration before it looks at the command line.
-    Settings::of_any_command(&sources.repository, CommandScope::Objects, |entry| {
+    Settings::of_any_command(&found.repository, CommandScope::Objects, |entry| {
         hint_color(entry)?;
         drivers.take(entry)
     })
     .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     let Arguments { task, use_mailmap } = Arguments::parse(arguments)?;
-    if use_mailmap {
-        sources.load_mailmap()?;
-    }
     match task {
         Task::Single { single, name, path } => {
+            let sources = opened(found, use_mailmap)?;
             let printed = single::print(
                 &sources,
                 &sources,
@@ -107,30 +104,48 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
             printed
         }
         Task::Batch(arguments) if arguments.all_objects => {
+            let sources = opened(found, use_mailmap)?;
             all_objects(&arguments, &sources, use_mailmap).map(|()| 0)
         }
         Task::Batch(arguments) => {
-            in_batch(&arguments, sources, &environment, use_mailmap).map(|()| 0)
+            in_batch(&arguments, found, &environment, use_mailmap).map(|()| 0)
         }
     }
+}
+
+/// Opens what names are resolved against, and reads `.mailmap` if it is used.
+fn opened(found: FoundRepository, use_mailmap: bool) -> Result<Sources, Failure> {
+    let sources = Sources::open(found)?;
+    if use_mailmap {
+        sources.load_mailmap()?;
+    }
+    Ok(sources)
 }
 
 /// Answers the lines on standard input. If a file was cut, unwritten answers are made again from newly opened files. With
 /// buffered output many answers may be lost, so the command fails instead.
 fn in_batch(
     arguments: &BatchArguments,
-    sources: Sources,
+    found: FoundRepository,
     environment: &Environment,
     use_mailmap: bool,
 ) -> Result<(), Failure> {
-    let format = Format::parse(arguments.format.as_bstr())?;
     let mut questions = Questions::new(arguments, use_mailmap);
-    let mut opened = Some(sources);
+    let (mut found, mut first) = (Some(found), None);
+    if use_mailmap {
+        first = found.take().map(|found| opened(found, true)).transpose()?;
+    }
+    let format = Format::parse(arguments.format.as_bstr())?;
+    // What changes until the first question counts, as for git: replacements, alternates, grafts.
+    if !questions.wait()? {
+        return Ok(());
+    }
     loop {
         // Release every cut file before anything is opened again.
-        let sources = match opened.take() {
-            Some(sources) => sources,
-            None => Sources::open(environment)?,
+        let sources = match (first.take(), found.take()) {
+            (Some(sources), _) => sources,
+            (None, Some(found)) => Sources::open(found)?,
+            (None, None) => Sources::open(FoundRepository::find(environment)?)?,
         };
         let printer = printer(arguments, &format, &sources, questions.use_mailmap);
         match Lines::new(arguments, &sources, printer, &mut questions).run() {

@@ -46,14 +46,37 @@ pub(super) struct Sources {
     pub(super) cut_guard: CutGuard,
 }
 
-impl Sources {
-    /// Opens the repository around the working directory, or the one that `environment` names.
+/// A repository that was found, and of which nothing but the configuration was read.
+pub(super) struct FoundRepository {
+    pub(super) repository: Repository,
+    cut_guard: CutGuard,
+}
+
+impl FoundRepository {
+    /// Finds the repository around the working directory, or the one that `environment` names.
     ///
     /// # Errors
-    /// There is no repository, or it cannot be read.
-    pub(super) fn open(environment: &Environment) -> Result<Self, Reply> {
+    /// There is no repository.
+    pub(super) fn find(environment: &Environment) -> Result<Self, Reply> {
         let cut_guard = CutGuard::new();
         let repository = inside::find(environment)?;
+        Ok(Self {
+            repository,
+            cut_guard,
+        })
+    }
+}
+
+impl Sources {
+    /// Opens references and objects.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(super) fn open(found: FoundRepository) -> Result<Self, Reply> {
+        let FoundRepository {
+            repository,
+            cut_guard,
+        } = found;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(message_bytes(&error));
         let refs = Refs::open(&repository);
         let objects = Objects::open_fetching(&repository, &refs).map_err(|error| fatal(&error))?;

@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString};
@@ -47,29 +49,52 @@ const DISTANCES_MAX: usize = 8;
 /// The changes to history, as they were when they were read.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Parents that replace a commit's own; an empty list at a shallow boundary.
-    parents: HashMap<ObjectId, Vec<ObjectId>>,
+    links: OnceLock<Links>,
+    /// What `links` are read from, unless they were read at once.
+    unread: Option<Unread>,
     replacements: HashMap<ObjectId, ObjectId>,
     /// What git writes to stderr when the first object that could be replaced is asked for, as whole lines.
     warnings: Vec<BString>,
-    is_shallow: bool,
-    /// What git writes to stderr when it reads the grafts, as whole lines.
-    notices: Vec<BString>,
-    /// Whether `notices` were reported when commits were read.
+    /// Whether the notices about grafts were reported when commits were read.
     notices_reported: AtomicBool,
-    /// A line of the `shallow` file that is not an id; an error only once a commit is read.
-    bad_shallow_line: Option<BString>,
     /// Pairs of commits, and how many commits are reachable only from the one and only from the other.
     distances: Mutex<Vec<([ObjectId; 2], [usize; 2])>>,
 }
 
+/// Changed links between commits that were not read yet.
+#[derive(Debug)]
+struct Unread {
+    files: LinkFiles,
+    /// What git writes if there are grafts.
+    advice: Vec<BString>,
+}
+
+/// Where changed links between commits are read from.
+#[derive(Debug)]
+struct LinkFiles {
+    grafts: PathBuf,
+    /// The name of `grafts` in messages.
+    shown_grafts: PathBuf,
+    shallow: PathBuf,
+    hash: Kind,
+}
+
+/// The changed links between commits.
+#[derive(Debug, Default, PartialEq)]
+struct Links {
+    /// Parents that replace a commit's own; an empty list at a shallow boundary.
+    parents: HashMap<ObjectId, Vec<ObjectId>>,
+    is_shallow: bool,
+    /// What git writes to stderr when it reads the grafts, as whole lines.
+    notices: Vec<BString>,
+    /// A line of the `shallow` file that is not an id; an error only once a commit is read.
+    bad_shallow_line: Option<BString>,
+}
+
 impl PartialEq for History {
     fn eq(&self, other: &Self) -> bool {
-        self.parents == other.parents
+        self.links() == other.links()
             && self.replacements == other.replacements
-            && self.is_shallow == other.is_shallow
-            && self.bad_shallow_line == other.bad_shallow_line
-            && self.notices == other.notices
             && self.warnings == other.warnings
     }
 }
@@ -87,119 +112,78 @@ impl History {
 
     /// Reads the changes that apply to `repo`.
     pub(super) fn read(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
-        let mut history = Self::default();
-        let environment = &repo.environment;
-        // git has changed to the top of the working tree by then.
-        let directory = repo.work_tree.as_deref();
-        let directory = directory.unwrap_or(environment.working_directory());
-        let place = |variable: &str, default: &str| -> PathBuf {
-            environment.get(variable).map_or_else(
-                || repo.common_dir.join(default),
-                |path| directory.join(OsStr::from_bytes(path)),
-            )
+        let links = LinkFiles::of(repo).read(|| GRAFTS_ARE_DEPRECATED.messages(repo))?;
+        let mut history = Self {
+            links: links.into(),
+            ..Self::default()
         };
-        history.read_grafts(&place("GIT_GRAFT_FILE", "info/grafts"), repo)?;
-        history.read_shallow(&place("GIT_SHALLOW_FILE", "shallow"), repo);
-        let is_off = environment.get("GIT_NO_REPLACE_OBJECTS").is_some()
-            || repo.config.boolean("core.useReplaceRefs")? == Some(false);
-        if !is_off {
-            let base = environment
-                .get("GIT_REPLACE_REF_BASE")
-                .unwrap_or(BStr::new(b"refs/replace/"));
-            // The name counts whether or not the reference leads to anything.
-            refs.for_each_listed(&refs.list(base)?, None, |name, id, _| {
-                let replaced = name.rsplit(|byte| *byte == b'/').next();
-                match replaced.map(ObjectId::from_hex) {
-                    Some(Ok(replaced)) if replaced.kind() == repo.hash => {
-                        history.replacements.insert(replaced, id.to_owned());
-                    }
-                    _ => {
-                        let name = name
-                            .strip_prefix(AsRef::<[u8]>::as_ref(base))
-                            .unwrap_or(name);
-                        let warning = [b"warning: bad replace ref name: ", name].concat();
-                        history.warnings.push(warning.into());
-                    }
-                }
-            })?;
-        }
+        history.read_replacements(repo, refs)?;
         Ok(history)
     }
 
-    fn read_grafts(&mut self, path: &Path, repo: &Repository) -> Result<(), Error> {
-        let mut lines = match Lines::open(path, GRAFT_LEN_MAX) {
-            Ok(lines) => lines,
-            Err(error) => {
-                let is_absent = [ErrorKind::NotFound, ErrorKind::NotADirectory];
-                if !is_absent.contains(&error.kind()) {
-                    let (path, reason) = (raw_path(repo.shown(path)), errno::text_of(&error));
-                    let message = format!("warning: unable to access '{path}': {reason}");
-                    self.notices.push(text_bytes(&message));
-                }
-                return Ok(());
-            }
+    /// As [`Self::read`], but grafts and the shallow boundary are read when they are needed, as by git's commands: others may
+    /// change them until then.
+    pub(super) fn read_replacements_only(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+        let mut history = Self {
+            unread: Some(Unread {
+                files: LinkFiles::of(repo),
+                advice: GRAFTS_ARE_DEPRECATED.messages(repo)?,
+            }),
+            ..Self::default()
         };
-        self.notices = GRAFTS_ARE_DEPRECATED.messages(repo)?;
-        self.take_grafts(&mut lines, repo.hash);
+        history.read_replacements(repo, refs)?;
+        Ok(history)
+    }
+
+    fn read_replacements(&mut self, repo: &Repository, refs: &Refs) -> Result<(), Error> {
+        let environment = &repo.environment;
+        if environment.get("GIT_NO_REPLACE_OBJECTS").is_some()
+            || repo.config.boolean("core.useReplaceRefs")? == Some(false)
+        {
+            return Ok(());
+        }
+        let base = environment
+            .get("GIT_REPLACE_REF_BASE")
+            .unwrap_or(BStr::new(b"refs/replace/"));
+        // The name counts whether or not the reference leads to anything.
+        refs.for_each_listed(&refs.list(base)?, None, |name, id, _| {
+            let replaced = name.rsplit(|byte| *byte == b'/').next();
+            match replaced.map(ObjectId::from_hex) {
+                Some(Ok(replaced)) if replaced.kind() == repo.hash => {
+                    self.replacements.insert(replaced, id.to_owned());
+                }
+                _ => {
+                    let name = name
+                        .strip_prefix(AsRef::<[u8]>::as_ref(base))
+                        .unwrap_or(name);
+                    let warning = [b"warning: bad replace ref name: ", name].concat();
+                    self.warnings.push(warning.into());
+                }
+            }
+        })?;
         Ok(())
     }
 
-    fn take_grafts(&mut self, lines: &mut Lines<impl Read>, hash: Kind) {
-        while let Some(line) = lines.next() {
-            self.graft(line, hash);
-            lines.skip_rest();
-        }
-    }
-
-    /// Reads the shallow boundary. A file that cannot be read counts as missing.
-    fn read_shallow(&mut self, path: &Path, repo: &Repository) {
-        if let Ok(mut lines) = Lines::open(path, SHALLOW_LEN_MAX) {
-            self.take_shallow(&mut lines, repo.hash);
-        }
-    }
-
-    fn take_shallow(&mut self, lines: &mut Lines<impl Read>, hash: Kind) {
-        self.is_shallow = true;
-        while let Some(line) = lines.next() {
-            let hex = line.get(..hash.len_in_hex());
-            let Some(id) = hex.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
-                self.bad_shallow_line = Some(line.into());
-                break;
+    fn links(&self) -> &Links {
+        self.links.get_or_init(|| {
+            let Some(Unread { files, advice }) = &self.unread else {
+                return Links::default();
             };
-            self.parents.insert(id, Vec::new());
-        }
+            let Ok(links) = files.read(|| Ok::<_, Infallible>(advice.clone()));
+            links
+        })
     }
 
     /// Reads grafts and a shallow boundary from memory.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn of_lines(grafts: &[u8], shallow: &[u8], hash: Kind) -> Self {
-        let mut history = Self::default();
-        history.take_grafts(&mut Lines::new(grafts, u64::MAX, GRAFT_LEN_MAX), hash);
-        history.take_shallow(&mut Lines::new(shallow, u64::MAX, SHALLOW_LEN_MAX), hash);
-        history
-    }
-
-    /// Reads one line of the grafts.
-    fn graft(&mut self, line: &[u8], hash: Kind) {
-        let line = white_space::trim_end(line);
-        if line.is_empty() || line.starts_with(b"#") {
-            return;
+        let mut links = Links::default();
+        links.take_grafts(&mut Lines::new(grafts, u64::MAX, GRAFT_LEN_MAX), hash);
+        links.take_shallow(&mut Lines::new(shallow, u64::MAX, SHALLOW_LEN_MAX), hash);
+        Self {
+            links: links.into(),
+            ..Self::default()
         }
-        let complaint = match parse_graft(line, hash) {
-            None => "bad",
-            Some((commit, parents)) => match self.parents.entry(commit) {
-                Entry::Vacant(slot) => {
-                    slot.insert(parents);
-                    return;
-                }
-                Entry::Occupied(_) => "duplicate",
-            },
-        };
-        // For git it is a C string.
-        let line = until_nul(line);
-        let mut message = [b"error: ", complaint.as_bytes(), b" graft data: ", line].concat();
-        message.truncate(NOTICE_LEN_MAX);
-        self.notices.push(message.into());
     }
 
     /// What git writes to stderr when it looks up which objects are replaced, as whole lines.
@@ -209,14 +193,15 @@ impl History {
 
     /// What git writes to stderr when it reads the grafts, as whole lines.
     pub fn notices(&self) -> &[BString] {
-        &self.notices
+        &self.links().notices
     }
 
     /// Returns [`Self::notices`] the first time only: git reads the grafts with the first commit.
     pub(super) fn take_notices(&self) -> &[BString] {
-        match self.notices.is_empty() || self.notices_reported.swap(true, Ordering::Relaxed) {
+        let notices = self.notices();
+        match notices.is_empty() || self.notices_reported.swap(true, Ordering::Relaxed) {
             true => &[],
-            false => &self.notices,
+            false => notices,
         }
     }
 
@@ -236,7 +221,7 @@ impl History {
     /// # Errors
     /// A line of the file is not an id.
     pub fn check(&self) -> Result<(), Error> {
-        match &self.bad_shallow_line {
+        match &self.links().bad_shallow_line {
             Some(line) => Err(Error::BadShallowLine { line: line.clone() }),
             None => Ok(()),
         }
@@ -244,19 +229,20 @@ impl History {
 
     /// Whether history is as commits record it, and so as a commit-graph gives it.
     pub(crate) fn is_unmodified(&self) -> bool {
-        self.parents.is_empty() && self.replacements.is_empty() && !self.is_shallow
+        let links = self.links();
+        links.parents.is_empty() && self.replacements.is_empty() && !links.is_shallow
     }
 
     /// The commits whose parents differ from those that they name.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn all_changed(&self) -> impl Iterator<Item = (&ObjectId, &[ObjectId])> {
-        let all = self.parents.iter();
+        let all = self.links().parents.iter();
         all.map(|(commit, parents)| (commit, parents.as_slice()))
     }
 
     /// Returns the parents of `commit`, if they differ from those that it names.
     pub(super) fn parents(&self, commit: &oid) -> Option<&[ObjectId]> {
-        self.parents.get(commit).map(Vec::as_slice)
+        self.links().parents.get(commit).map(Vec::as_slice)
     }
 
     /// Returns the object that stands for `id`.
@@ -290,6 +276,110 @@ impl History {
             distances.remove(0);
         }
         distances.push((pair, distance));
+    }
+}
+
+impl LinkFiles {
+    /// The files of `repo`.
+    fn of(repo: &Repository) -> Self {
+        let environment = &repo.environment;
+        // git has changed to the top of the working tree by then.
+        let directory = repo.work_tree.as_deref();
+        let directory = directory.unwrap_or(environment.working_directory());
+        let place = |variable: &str, default: &str| -> PathBuf {
+            environment.get(variable).map_or_else(
+                || repo.common_dir.join(default),
+                |path| directory.join(OsStr::from_bytes(path)),
+            )
+        };
+        let grafts = place("GIT_GRAFT_FILE", "info/grafts");
+        Self {
+            shown_grafts: repo.shown(&grafts).to_owned(),
+            grafts,
+            shallow: place("GIT_SHALLOW_FILE", "shallow"),
+            hash: repo.hash,
+        }
+    }
+
+    /// Reads the changed links; `advice` is what git writes if there are grafts.
+    fn read<E>(&self, advice: impl FnOnce() -> Result<Vec<BString>, E>) -> Result<Links, E> {
+        let mut links = Links::default();
+        links.read_grafts(self, advice)?;
+        links.read_shallow(&self.shallow, self.hash);
+        Ok(links)
+    }
+}
+
+impl Links {
+    fn read_grafts<E>(
+        &mut self,
+        files: &LinkFiles,
+        advice: impl FnOnce() -> Result<Vec<BString>, E>,
+    ) -> Result<(), E> {
+        let mut lines = match Lines::open(&files.grafts, GRAFT_LEN_MAX) {
+            Ok(lines) => lines,
+            Err(error) => {
+                let is_absent = [ErrorKind::NotFound, ErrorKind::NotADirectory];
+                if !is_absent.contains(&error.kind()) {
+                    let (path, reason) = (raw_path(&files.shown_grafts), errno::text_of(&error));
+                    let message = format!("warning: unable to access '{path}': {reason}");
+                    self.notices.push(text_bytes(&message));
+                }
+                return Ok(());
+            }
+        };
+        self.notices = advice()?;
+        self.take_grafts(&mut lines, files.hash);
+        Ok(())
+    }
+
+    fn take_grafts(&mut self, lines: &mut Lines<impl Read>, hash: Kind) {
+        while let Some(line) = lines.next() {
+            self.graft(line, hash);
+            lines.skip_rest();
+        }
+    }
+
+    /// Reads the shallow boundary. A file that cannot be read counts as missing.
+    fn read_shallow(&mut self, path: &Path, hash: Kind) {
+        if let Ok(mut lines) = Lines::open(path, SHALLOW_LEN_MAX) {
+            self.take_shallow(&mut lines, hash);
+        }
+    }
+
+    fn take_shallow(&mut self, lines: &mut Lines<impl Read>, hash: Kind) {
+        self.is_shallow = true;
+        while let Some(line) = lines.next() {
+            let hex = line.get(..hash.len_in_hex());
+            let Some(id) = hex.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
+                self.bad_shallow_line = Some(line.into());
+                break;
+            };
+            self.parents.insert(id, Vec::new());
+        }
+    }
+
+    /// Reads one line of the grafts.
+    fn graft(&mut self, line: &[u8], hash: Kind) {
+        let line = white_space::trim_end(line);
+        if line.is_empty() || line.starts_with(b"#") {
+            return;
+        }
+        let complaint = match parse_graft(line, hash) {
+            None => "bad",
+            Some((commit, parents)) => match self.parents.entry(commit) {
+                Entry::Vacant(slot) => {
+                    slot.insert(parents);
+                    return;
+                }
+                Entry::Occupied(_) => "duplicate",
+            },
+        };
+        // For git it is a C string.
+        let line = until_nul(line);
+        let mut message = [b"error: ", complaint.as_bytes(), b" graft data: ", line].concat();
+        message.truncate(NOTICE_LEN_MAX);
+        self.notices.push(message.into());
     }
 }
 
