@@ -277,6 +277,22 @@ fn grafts_are_called_deprecated_when_a_commit_is_read() {
     }
 }
 
+/// What a tag says of the type of its target may make a second look at all references necessary.
+#[test]
+fn grafts_are_called_deprecated_where_tags_point_to_tags() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["tag", "-m", "tag", "first", "HEAD~1"]);
+    sandbox.git(["tag", "-m", "tag of a tag", "second", "first"]);
+    sandbox.write_in_git_dir("info/grafts", "bad line\n");
+    for arguments in [&["describe", "HEAD~1"][..], &["describe", "HEAD~1", "HEAD"]] {
+        sandbox.assert_same(arguments, "");
+    }
+    sandbox.assert_same_name(":/b");
+    sandbox.assert_same_name("HEAD~1");
+    sandbox.git(["replace", "HEAD", "HEAD~1"]);
+    sandbox.assert_same(&["describe", "HEAD~1"], "");
+}
+
 #[test]
 fn missing_alternates_are_reported_when_an_object_is_asked_for() {
     for lines in [

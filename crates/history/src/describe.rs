@@ -62,11 +62,21 @@ impl<'a> Describer<'a> {
         revisions: &[BString],
     ) -> Result<Self, Error> {
         let mut commits = Commits::new(context.objects);
+        let before = context.objects.reported_once();
         let mut only = match revisions {
             [only] => Some(Resolved::new(only.as_bstr(), context)),
             _ => None,
         };
         let had_said = context.objects.reported_once();
+        // What is resolved again has its messages again, those that are given only once, too.
+        let resolve_again = |only: &mut Option<Resolved>| {
+            *only = None;
+            let [alternates, grafts] = context.objects.reported_once();
+            context.objects.set_reported_once([
+                alternates && (before[0] || !had_said[0]),
+                grafts && (before[1] || !had_said[1]),
+            ]);
+        };
         let commit = only
             .as_ref()
             .and_then(|only| only.commit(context, &mut commits));
@@ -79,12 +89,12 @@ impl<'a> Describer<'a> {
         let mut names = Names::read(question, context, &commits, commit)?;
         if context.objects.history().has_replacements() {
             // A missing replacement is an error or not depending on what is known of the replaced object.
-            only = None;
+            resolve_again(&mut only);
         }
         if context.objects.has_non_commit_claims() {
             // The claims of tags count in their order, and are kept: so all tags are read, none is left out.
             context.objects.take_messages();
-            only = None;
+            resolve_again(&mut only);
             commits = Commits::new(context.objects);
             names = Names::read(question, context, &commits, None)?;
         }

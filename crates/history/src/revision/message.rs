@@ -61,10 +61,13 @@ impl Resolver<'_> {
             tips.push(("HEAD".into(), id));
         }
         let message_count = self.messages.len();
+        let reported_once = self.objects.reported_once();
         let mut commits = self.commits_of(&tips, false)?;
         if self.objects.has_non_commit_claims() {
             // A tag's claim about an object counts unless the object was met before, and that includes all objects
             // named by commits.
+            self.objects.take_messages();
+            self.objects.set_reported_once(reported_once);
             self.messages.truncate(message_count);
             self.objects.forget_known();
             commits = self.commits_of(&tips, true)?;
