@@ -4,6 +4,7 @@
 mod merging;
 pub(crate) mod phase;
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
@@ -109,7 +110,7 @@ impl Checkout {
         Self {
             parents,
             branch: word(&branch_path(repository)).unwrap_or_else(|| "default".into()),
-            bookmark: active_bookmark(repository),
+            bookmark: active_bookmark(repository, &parents),
             topic: word(&dot_hg.join("topic")),
             phase,
             operation: state
@@ -142,15 +143,26 @@ fn word(path: &Path) -> Option<BString> {
     (!word.is_empty()).then(|| word.into())
 }
 
-/// Returns the active bookmark, or `None` if that bookmark no longer exists.
-fn active_bookmark(repository: &Repository) -> Option<BString> {
+/// Returns the active bookmark, or `None` if that bookmark no longer exists, or its changeset does not. The `parents` are known.
+fn active_bookmark(repository: &Repository, parents: &[Node; 2]) -> Option<BString> {
     let text = text_file::read(&bookmarks::active_path(repository)).ok()?;
     let name = text.lines().next().filter(|name| !name.is_empty())?;
     let text = text_file::read(&bookmarks::path(repository)).ok()?;
-    let mut known = text
+    let lines = text
         .split(|byte| *byte == b'\n')
         .filter_map(bookmarks::line);
-    known.any(|(_, known)| known == name).then(|| name.into())
+    let named = lines.filter(|(_, known)| *known == name);
+    let changelog = OnceCell::new();
+    // The changelog may be long, and the bookmark is mostly at a parent.
+    let is_known = |node: &Node| {
+        node.is_null() || parents.contains(node) || {
+            let changelog = changelog.get_or_init(|| repository.store().changelog().ok());
+            let found = changelog.as_ref().and_then(|known| known.find(node));
+            found.is_some()
+        }
+    };
+    let mut nodes = named.map(|(node, _)| node);
+    nodes.any(|node| is_known(&node)).then(|| name.into())
 }
 
 /// The entry point of the fuzzer.

@@ -156,6 +156,41 @@ fn formats_for_programs_tell_what_is_checked_out_and_what_changed() {
 }
 
 #[test]
+fn a_bookmark_of_a_changeset_that_is_not_known_is_not_active() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        for name in ["f", "g"] {
+            working.write(name, "");
+            working.commit(name);
+        }
+        working.hg(&["bookmark", "a b"]);
+        let [first, tip] = ["0", "tip"].map(|revision| {
+            let output = working.hg(&["log", "-r", revision, "-T", "{node}"]);
+            String::from_utf8(output.stdout).unwrap()
+        });
+        let [null, unknown] = ["0", "1"].map(|digit| digit.repeat(40));
+        let mut told = Vec::new();
+        for nodes in [
+            &[&unknown][..],
+            &[&tip],
+            &[&first],
+            &[&null],
+            &[&unknown, &first],
+            &[&unknown, &unknown],
+        ] {
+            let lines = nodes.iter().map(|node| format!("{node} a b\n"));
+            working.write(".hg/bookmarks", lines.collect::<String>());
+            let active = working.hg(&["bookmarks", "-T", "{if(active, bookmark)}"]);
+            let active = String::from_utf8(active.stdout).unwrap();
+            let own = working.vigil_json(&[])["bookmark"].clone();
+            assert_eq!(own.as_str().unwrap_or_default(), active, "{nodes:?}");
+            told.push(!active.is_empty());
+        }
+        assert_eq!(told, [false, true, true, true, true, false]);
+    }
+}
+
+#[test]
 fn the_phase_is_that_of_the_first_parent() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);
