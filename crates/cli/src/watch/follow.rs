@@ -188,7 +188,22 @@ impl Follower<'_> {
         if let Some(link) = self.daemon.as_mut().and_then(|daemon| daemon.link.as_mut()) {
             link.is_stale = true;
         }
+        // What keeps Mercurial's working copy from being looked at, as an invalid ignore pattern, may be mended meanwhile.
+        if reply.code != 0 && hg::is_mercurial(&self.environment) {
+            self.say_failure(reply);
+            return Ok(());
+        }
         self.say(reply)
+    }
+
+    /// Writes why there is no answer, unless that equals what was written last.
+    fn say_failure(&mut self, reply: Reply) {
+        if reply.stderr != self.last_reply.stderr {
+            let _ = write(rustix::stdio::stderr(), &reply.stderr);
+        }
+        // The next line still differs from the last one.
+        let stdout = std::mem::take(&mut self.last_reply.stdout);
+        self.last_reply = Reply { stdout, ..reply };
     }
 
     /// Waits until the daemon sends something, at most until `until`. Returns whether it did.

@@ -637,8 +637,10 @@ fn watchers_are_told_of_changes() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         let mut command = working.0.command(VIGIL, &working.path(""));
-        let mut watching = command.arg("watch").stdout(Stdio::piped()).spawn().unwrap();
+        let command = command.arg("watch").stdout(Stdio::piped());
+        let mut watching = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+        let mut errors = BufReader::new(watching.stderr.take().unwrap()).lines();
         let mut next = |want: &str| {
             let line = lines.next().unwrap().unwrap();
             assert!(line.contains(want), "{want}: {line}");
@@ -657,6 +659,12 @@ fn watchers_are_told_of_changes() {
         next(" unknown 1 ");
         std::fs::write(working.path(".hg/sparse"), "[exclude]\npath:d\n").unwrap();
         next(" unknown 0 ");
+        // What keeps anybody from answering for a while does not end it.
+        working.write(".hgignore", "*invalid\n");
+        let error = errors.next().unwrap().unwrap();
+        assert!(error.ends_with(": *invalid"), "{error}");
+        working.write(".hgignore", "");
+        next(" unknown 1 ");
         watching.kill().unwrap();
         watching.wait().unwrap();
         assert!(served.daemon.status().unwrap().answered > 0);

@@ -312,6 +312,48 @@ fn watch_tells_of_changes() {
 }
 
 #[test]
+fn watch_goes_on_when_an_invalid_pattern_is_mended() {
+    use std::io::{BufRead, BufReader};
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        let vigil = env!("CARGO_BIN_EXE_vigil");
+        let mut command = working.0.command(vigil, &working.path(""));
+        working.write(".hgignore", "*one\n");
+        let mut watching = command
+            .arg("watch")
+            .env("VIGIL_NO_DAEMON", "1")
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+        let mut errors = BufReader::new(watching.stderr.take().unwrap()).lines();
+        let mut complains_of = |pattern: &str| {
+            let error = errors.next().unwrap().unwrap();
+            assert!(error.ends_with(&format!(": {pattern}")), "{error}");
+        };
+        complains_of("*one");
+        working.write(".hgignore", "");
+        let first = lines.next().unwrap().unwrap();
+        assert!(first.contains(" unknown 1 "), "{first}");
+        working.write(".hgignore", "*two\n");
+        complains_of("*two");
+        working.write(".hgignore", "*three\n");
+        complains_of("*three");
+        // The line that follows is another one.
+        working.write("new", "");
+        working.write(".hgignore", "");
+        let second = lines.next().unwrap().unwrap();
+        assert!(second.contains(" unknown 2 "), "{second}");
+        // It ends as soon as there is no working copy any more.
+        std::fs::rename(working.path(".hg"), working.path("hg")).unwrap();
+        let error = errors.next().unwrap().unwrap();
+        assert!(error.starts_with("fatal: not a git repository"), "{error}");
+        assert_eq!(watching.wait().unwrap().code(), Some(128));
+    }
+}
+
+#[test]
 fn a_prompt_tells_what_is_checked_out_and_what_changed() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);
