@@ -488,14 +488,18 @@ impl System for HgSystem<'_> {
             self.compared.lock().insert(path.to_owned());
             return Ok(false);
         }
-        let Ok(metadata) = file.metadata() else {
-            return Ok(false);
+        let read = |file: File| {
+            let metadata = file.metadata()?;
+            let flag = match metadata.mode() & 0o100 != 0 {
+                true => Flag::Executable,
+                false => Flag::Plain,
+            };
+            let contents = read_to_end(file, Some(metadata.len()), u64::MAX)?;
+            std::io::Result::Ok((flag, contents))
         };
-        let flag = match metadata.mode() & 0o100 != 0 {
-            true => Flag::Executable,
-            false => Flag::Plain,
-        };
-        let Ok(contents) = read_to_end(file, Some(metadata.len()), u64::MAX) else {
+        let Ok((flag, contents)) = read(file) else {
+            // It may be readable the next time, and look the same. So the verdict must not be kept.
+            self.failures.fetch_add(1, Ordering::Relaxed);
             return Ok(false);
         };
         self.compared.lock().insert(path.to_owned());

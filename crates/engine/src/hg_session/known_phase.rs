@@ -8,7 +8,7 @@ use vigil_stamp::Stamp;
 
 /// The phase as of the last question, and what it was read from.
 #[derive(Default)]
-pub(super) struct KnownPhase(Option<(PhaseSeen, Option<Phase>)>);
+pub(super) struct KnownPhase(Option<(PhaseSeen, Phase)>);
 
 /// What the phase of a changeset depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +38,11 @@ impl KnownPhase {
         if let Some((known, phase)) = &self.0
             && Some(*known) == seen
         {
-            return *phase;
+            return Some(*phase);
         }
         let phase = Phase::of(repository, node);
-        self.0 = seen.map(|seen| (seen, phase));
+        // A store that could not be read may be readable the next time, and look the same.
+        self.0 = seen.zip(phase);
         phase
     }
 

@@ -46,8 +46,12 @@ impl KnownPatterns {
         let before = observe(&expected);
         let read = Arc::new(Ignore::read(root, files));
         let is_whole = read.ignore.as_ref().is_ok_and(|ignore| ignore.is_whole());
+        // A file that could not be read may be readable the next time, and look the same.
         let seen = before.filter(|before| {
-            is_whole && read.files == expected && observe(&expected).as_ref() == Some(before)
+            is_whole
+                && !read.has_unreadable
+                && read.files == expected
+                && observe(&expected).as_ref() == Some(before)
         });
         self.valid = seen.map(|seen| ValidPatterns {
             files: files.to_vec(),

@@ -5,9 +5,12 @@ use tempfile::TempDir;
 use vigil_hg::checkout::Phase;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::subrepositories::Subrepositories;
+use vigil_model::ObjectId;
+use vigil_scan::System;
 use vigil_store::NoSteps;
 
 use super::*;
+use crate::hg_system::{HgSystemInputs, Ignored};
 use crate::session::audit::Extent;
 
 /// A working copy whose dirstate is written by hand.
@@ -512,6 +515,69 @@ fn patterns_for_one_folder_cost_no_more_than_others() {
 }
 
 #[test]
+fn patterns_that_could_not_be_read_are_read_again() {
+    let working = with_files();
+    let files = [
+        (".hgignore", "include:more\nsubinclude:d/rules\n"),
+        ("more", "^a$\n"),
+        ("d/rules", "^b$\n"),
+    ];
+    for (name, text) in files {
+        working.write(name, text);
+        working.age(name);
+    }
+    vigil_testkit::clock::wait_for_tick();
+    let mut session = working.session(false);
+    let ignore_files = [working.repository().root.join(".hgignore")];
+    let mut are_kept = || {
+        // Which files are included is known from the first time.
+        session.ignore(&ignore_files);
+        vigil_testkit::clock::wait_for_tick();
+        let read = session.ignore(&ignore_files);
+        Arc::ptr_eq(&read, &session.ignore(&ignore_files))
+    };
+    assert!(are_kept());
+    for name in ["more", "d/rules"] {
+        let there = working.path(name);
+        fs::remove_file(&there).unwrap();
+        assert!(are_kept(), "{name} is gone");
+        // Nobody can read a folder as a file, whatever the permissions are.
+        fs::create_dir(&there).unwrap();
+        assert!(!are_kept(), "{name} cannot be read");
+        fs::remove_dir(&there).unwrap();
+    }
+    assert!(are_kept());
+}
+
+#[test]
+fn nothing_is_kept_of_a_file_that_could_not_be_read() {
+    let working = with_files();
+    let repository = working.repository();
+    let store = repository.store();
+    let dirstate = Dirstate::empty();
+    let system = HgSystem::new(HgSystemInputs {
+        top: &repository.root,
+        dirstate: &dirstate,
+        store: &store,
+        ignore: Arc::new(Ignored::new(Arc::default(), Arc::default())),
+        now: vigil_stamp::now(),
+        audits: false,
+        is_remembered: true,
+        ignored_directories: None,
+        line_endings: None,
+    });
+    let id = ObjectId::null(HashKind::Sha1);
+    // A folder can be opened, but not read as a file.
+    for (name, failures) in [("d/b", 0), ("d", 1)] {
+        let before = system.warnings_len();
+        let file = fs::File::open(working.path(name)).unwrap();
+        let is_unchanged = system.is_unchanged(name.into(), file, 1, &id);
+        assert!(!is_unchanged.unwrap());
+        assert_eq!(system.warnings_len(), before + failures, "{name}");
+    }
+}
+
+#[test]
 fn the_phase_is_kept_until_it_may_have_changed() {
     let working = with_files();
     let repository = working.repository();
@@ -535,6 +601,10 @@ fn the_phase_is_kept_until_it_may_have_changed() {
     // A strip takes a changeset away.
     set(&format!("1 {one}\n"));
     assert!(!session.phase.is_kept(&repository, &one));
+    // What cannot be read now may be readable the next time, and look the same.
+    let checkout = session.checkout(&repository, [two, Node::default()]);
+    assert_eq!(checkout.phase, None);
+    assert!(!session.phase.is_kept(&repository, &two));
 }
 
 #[test]

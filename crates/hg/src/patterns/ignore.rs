@@ -1,5 +1,6 @@
 //! The ignore patterns.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -55,6 +56,8 @@ struct Subinclude {
 pub struct SubincludeOutcome {
     /// All files that were read or looked for.
     pub files: Vec<PathBuf>,
+    /// Whether a file is there but could not be read.
+    pub has_unreadable: bool,
     /// The first error, such as an invalid pattern.
     pub failure: Option<Abort>,
     /// The directory that the pattern would apply to, with a slash at its end; empty for the top.
@@ -75,6 +78,8 @@ impl SubincludeOutcome {
 struct IgnoreReader {
     warnings: Vec<BString>,
     files: Vec<PathBuf>,
+    /// Whether a file is there but could not be read.
+    has_unreadable: bool,
     /// The files that led to those that are read.
     from: Vec<PathBuf>,
     outcome: Arc<Mutex<SubincludeOutcome>>,
@@ -93,6 +98,8 @@ pub struct LoadedIgnore {
     pub warnings: Vec<BString>,
     /// All files that were read or looked for.
     pub files: Vec<PathBuf>,
+    /// Whether a file is there but could not be read. It may be readable the next time, and look the same.
+    pub has_unreadable: bool,
 }
 
 impl Ignore {
@@ -110,13 +117,16 @@ impl Ignore {
         let ignore = ignore.map(|mut ignore| {
             let is_hashed = ignore.subincludes.is_empty() && !reader.is_doubtful;
             ignore.hash = is_hashed.then(|| hash(hashed));
-            reader.files.extend(ignore.read_subincludes());
+            let below = ignore.read_subincludes();
+            reader.files.extend(below.files);
+            reader.has_unreadable |= below.has_unreadable;
             ignore
         });
         LoadedIgnore {
             ignore: ignore.map(Arc::new),
             warnings: reader.warnings,
             files: reader.files,
+            has_unreadable: reader.has_unreadable,
         }
     }
 
@@ -151,20 +161,20 @@ impl Ignore {
         }
     }
 
-    /// Reads the patterns that apply only below some directory, if all are valid, and returns the files that were read or looked
-    /// for. Mercurial may never read a file, and so says nothing of what is invalid in it: then each waits for its turn.
-    fn read_subincludes(&mut self) -> Vec<PathBuf> {
+    /// Reads the patterns that apply only below some directory, if all are valid, and returns what was found. Mercurial may never
+    /// read a file, and so says nothing of what is invalid in it: then each waits for its turn.
+    fn read_subincludes(&mut self) -> SubincludeOutcome {
         self.read_all();
         let outcome = self.take_subinclude_outcome();
         if outcome.failure.is_some() {
             for subinclude in &mut self.subincludes {
                 subinclude.read = OnceLock::new();
             }
-            return Vec::new();
+            return SubincludeOutcome::default();
         }
         self.reads_later = false;
         self.digest = self.digest_of_all();
-        outcome.files
+        outcome
     }
 
     /// Reads all patterns, or those up to the first invalid one.
@@ -250,6 +260,7 @@ impl IgnoreReader {
         let text = match text_file::read(&path) {
             Ok(text) => text,
             Err(error) => {
+                self.has_unreadable |= error.kind() != io::ErrorKind::NotFound;
                 let reason = errno::text_of(&error);
                 let message = bytes!("skipping unreadable pattern file '", name, "': ", reason);
                 self.warnings.push(message);
@@ -333,6 +344,7 @@ impl Subinclude {
             let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
             // Mercurial reports nothing that is wrong with such files, except an invalid pattern.
             outcome.files.append(&mut reader.files);
+            outcome.has_unreadable |= reader.has_unreadable;
             let is_too_much = outcome.files.len() > FILES_MAX || self.from.len() > DEPTH_MAX;
             match compiled {
                 Ok(ignore) if !is_too_much => ignore,
