@@ -456,3 +456,55 @@ fn a_named_repository_is_a_folder_of_this_machine() {
         }
     }
 }
+
+#[test]
+fn the_configuration_that_belongs_to_an_installation_counts() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        for name in ["one", "two", "three", "four"] {
+            working.write(name, "");
+            let patterns = format!("^{name}$\n");
+            std::fs::write(working.home().join(name), patterns).unwrap();
+        }
+        let searched = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders = std::env::split_paths(&searched);
+        let program = match hg.is_absolute() {
+            true => hg.clone(),
+            false => folders
+                .find_map(|folder| folder.join(&hg).canonicalize().ok())
+                .unwrap(),
+        };
+        let installed = working.home().join("installed");
+        let folder = installed.join("etc/mercurial");
+        for folder in [installed.join("bin"), folder.join("hgrc.d")] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        symlink(program, installed.join("bin/hg")).unwrap();
+        // Some formats are slow without compiled extensions, which is refused in two ways.
+        let allowed = "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n[ui]\n";
+        for (path, text) in [
+            (folder.join("hgrc"), "ignore.a=~/one\nignore.b=~/two\n"),
+            (folder.join("hgrc.d/x.rc"), "ignore.b=~/three\n"),
+            (folder.join("hgrc.d/y.txt"), "ignore.c=~/four\n"),
+        ] {
+            std::fs::write(path, format!("{allowed}{text}")).unwrap();
+        }
+        let answer = |program: &Path, beginning: &[&str], first: &str| {
+            let mut command = working.0.command(program, &working.path(""));
+            let mut searched = vec![first.into()];
+            searched.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
+            command.env("PATH", std::env::join_paths(searched).unwrap());
+            command.env_remove("HGRCPATH").args(beginning);
+            let output = command.arg("status").output().unwrap();
+            let text = |bytes| String::from_utf8(bytes).unwrap();
+            (text(output.stdout), text(output.stderr))
+        };
+        let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
+        let bin = installed.join("bin");
+        let expected = answer(&bin.join("hg"), &[], "/nope");
+        assert_eq!(expected, ("? four\n? two\n".into(), String::new()));
+        for first in [bin.to_str().unwrap(), "../home/installed/bin"] {
+            assert_eq!(answer(vigil, &["hg"], first), expected, "{first}");
+        }
+    }
+}

@@ -95,8 +95,17 @@ impl<'s> Layers<'s> {
                 }
             }
             None => {
-                layers.file(Path::new("/etc/mercurial/hgrc"), true)?;
-                layers.folder(Path::new("/etc/mercurial/hgrc.d"))?;
+                // What goes with one installation of Mercurial is weaker than what goes for all.
+                let installed = process.installation();
+                for top in installed
+                    .iter()
+                    .map(PathBuf::as_path)
+                    .chain([Path::new("/")])
+                {
+                    let folder = top.join("etc/mercurial");
+                    layers.file(&folder.join("hgrc"), true)?;
+                    layers.folder(&folder.join("hgrc.d"))?;
+                }
                 layers.variables();
                 for path in layers.user_files()? {
                     layers.file(&path, true)?;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
+use vigil_linux::stat::stat_path;
+use vigil_stamp::paths::path_of;
 
 use super::accounts::{self, User};
 use crate::abort::Abort;
@@ -37,6 +39,20 @@ impl ProcessContext<'_> {
     /// Returns the path at which to open a file of the user's configuration, which may be relative.
     pub fn there(&self, path: &Path) -> PathBuf {
         self.started_in.join(path)
+    }
+
+    /// Returns the folder in which Mercurial is installed, which may be relative: as Mercurial has it, that above the folder of its
+    /// program, here the first `hg` in `PATH`. `None` if there is no such program, or the folder is the root.
+    pub(super) fn installation(&self) -> Option<PathBuf> {
+        let searched = self.get("PATH")?;
+        let is_program = |folder: &&Path| {
+            let stat = stat_path(&self.there(folder).join("hg"));
+            stat.is_ok_and(|stat| stat.is_file() && stat.mode & 0o111 != 0)
+        };
+        let mut folders = searched.split(|byte| *byte == b':').map(path_of);
+        let folder = folders.find(is_program)?;
+        let above = folder.parent().unwrap_or(folder);
+        (above != Path::new("/")).then(|| above.to_owned())
     }
 
     /// Returns whether output is plain, without the user's own settings (`HGPLAIN`). With a `feature`,

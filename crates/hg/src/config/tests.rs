@@ -181,3 +181,41 @@ fn a_variable_that_is_set_again_moves_to_the_end() {
     config.set("s", "a", "6", "here");
     assert_eq!(names(&config), "ba");
 }
+
+#[test]
+fn mercurial_is_installed_above_the_folder_of_its_program() {
+    let folder = Folder::new(&[
+        ("no/bin/hg/x", ""),
+        ("no/sbin/hg", ""),
+        ("a/bin/hg", ""),
+        ("hg", ""),
+    ]);
+    let top = folder.0.path().canonicalize().unwrap();
+    for name in ["a/bin/hg", "hg"] {
+        let runs = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(top.join(name), runs).unwrap();
+    }
+    let shown = top.display();
+    for (path, cwd, expected) in [
+        (Some(format!("{shown}/no/bin:{shown}/no/sbin")), "", None),
+        (
+            Some(format!("/nope:{shown}/no/sbin:{shown}/a//bin/:{shown}")),
+            "",
+            Some(top.join("a")),
+        ),
+        (Some("bin".into()), "a", Some("".into())),
+        (Some("a/bin".into()), "", Some("a".into())),
+        (Some("/nope:".into()), "", Some("".into())),
+        (Some("/nope:.".into()), "", Some("".into())),
+        (Some("".into()), "a", None),
+        (None, "", None),
+    ] {
+        let process = ProcessContext {
+            variable: &|_| path.as_deref().map(BString::from),
+            cwd: top.join(cwd),
+            started_in: top.join(cwd),
+            uid: 0,
+        };
+        assert_eq!(process.installation(), expected, "{path:?}");
+    }
+}
