@@ -29,7 +29,11 @@ pub(super) struct Settings {
 }
 
 /// Settings without effect here, which Mercurial nevertheless rejects if they are not booleans.
-const CHECKED: [(&str, &str); 2] = [("devel", "all-warnings"), ("ui", "slash")];
+const CHECKED: [(&str, &str); 3] = [
+    ("devel", "all-warnings"),
+    ("ui", "slash"),
+    ("ui", "tweakdefaults"),
+];
 
 /// Checks the settings that Mercurial checks as soon as it has read a configuration.
 ///

@@ -67,6 +67,23 @@ fn the_setting_of_exit_codes_matters_only_if_something_fails() {
 }
 
 #[test]
+fn tweaks_of_a_repository_have_no_effect_but_must_be_a_boolean() {
+    for hg in hg_programs() {
+        let mut working = WorkingCopy::new(&hg, true);
+        working.write("d/a", "1");
+        for plain in [false, true] {
+            if plain {
+                working.0.set_variable("HGPLAIN", "1");
+            }
+            working.write(".hg/hgrc", "[ui]\ntweakdefaults=what\n");
+            working.assert_same_as_hg_in("d", &["status"]);
+        }
+        working.write(".hg/hgrc", "[ui]\ntweakdefaults=yes\n");
+        working.assert_same_as_hg_in("d", &["status"]);
+    }
+}
+
+#[test]
 fn settings_that_are_not_booleans_are_reported() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);
