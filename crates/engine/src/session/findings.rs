@@ -87,14 +87,14 @@ impl Session {
         };
         let question = self.question(pathspec, &index.tracked)?;
         let top = self.top()?;
-        let looks_for_untracked = request.untracked != UntrackedMode::No;
         let files = (top, &index.tracked);
         Ok(select_from_findings(
             all,
             files,
             pathspec,
             &question,
-            looks_for_untracked,
+            request.untracked,
+            self.settings.looks_at_present_skipped_files(),
         ))
     }
 

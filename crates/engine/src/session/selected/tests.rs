@@ -138,3 +138,41 @@ fn answers_from_known_findings_equal_those_of_a_scan_in_every_mode() {
         assert_eq!(everything_in(&told), everything_in(&look), "{specs:?}");
     }
 }
+
+#[test]
+fn what_is_in_the_place_of_a_file_is_shown_if_a_part_of_it_is_asked_for() {
+    for option in [None, Some("--assume-unchanged"), Some("--skip-worktree")] {
+        let sandbox = Sandbox::new();
+        sandbox.write("a/one", "recorded\n");
+        sandbox.write("b/one", "recorded\n");
+        sandbox.write("b/two.c", "recorded\n");
+        sandbox.git(["add", "."]);
+        if let Some(option) = option {
+            sandbox.git(["update-index", option, "b/one"]);
+        }
+        std::fs::remove_file(sandbox.top().join("b/one")).unwrap();
+        sandbox.write("b/one/x.c", "");
+        sandbox.write("b/one/deep/y.c", "");
+        let mut session = session_at(&sandbox.top(), true);
+        session.watch_by(Arc::new(Watcher::new().unwrap()));
+        for untracked in [UntrackedMode::No, UntrackedMode::Normal, UntrackedMode::All] {
+            let all = request(&[], untracked, IgnoredMode::No);
+            session.status(&all).unwrap();
+            let is_shown_whole = untracked == UntrackedMode::Normal;
+            for (spec, is_told) in [
+                ("*.c", !is_shown_whole),
+                ("b/o*", !is_shown_whole),
+                ("b/one", true),
+                ("a/*", true),
+            ] {
+                let request = request(&[spec], untracked, IgnoredMode::No);
+                let look = session_at(&sandbox.top(), false).status(&request).unwrap();
+                let told = session.status(&request).unwrap();
+                let what = format!("{spec} {untracked:?} {option:?}");
+                assert_eq!(everything_in(&told), everything_in(&look), "{what}");
+                let answered = is_answered_without_scan(&mut session, &request);
+                assert_eq!(answered, is_told, "{what}");
+            }
+        }
+    }
+}
