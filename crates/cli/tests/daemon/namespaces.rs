@@ -17,7 +17,7 @@ pub(crate) fn is_in_namespaces() -> bool {
 }
 
 /// Runs the ignored test `name` of this program as root of a new user namespace, with `flags` of unshare(1) for further
-/// namespaces.
+/// namespaces. It must not mount anything of the machine in a sandbox: a sandbox is removed with all that is in it.
 #[track_caller]
 pub(crate) fn run_in_namespaces(name: &str, flags: &[&str]) {
     let unshare = || {
