@@ -12,6 +12,7 @@ use rustix::fs::FlockOperation;
 use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use vigil_testkit::process::copy_program;
+use vigil_testkit::sandbox::skip_test;
 
 use super::daemon::{Gitstatusd, VIGIL, request};
 use super::sandbox::Sandbox;
@@ -84,6 +85,33 @@ fn a_process_that_its_shell_may_not_open_is_not_left_in_the_background() {
             kill_process(pid, Signal::KILL).unwrap();
         }
     }
+}
+
+/// Where /proc shows the processes of another pid name space, the number of the process is that of another one there. The shell
+/// would write its requests to that one's input.
+#[test]
+fn a_process_that_another_one_hides_in_proc_is_not_left_in_the_background() {
+    let sandbox = Sandbox::with_repository();
+    let flags = [
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+    ];
+    let run = |words: &[&str]| {
+        let mut command = sandbox.isolated("unshare", b"");
+        command.args(flags).args(words).output()
+    };
+    if !run(&["true"]).is_ok_and(|output| output.status.success()) {
+        let name = "a_process_that_another_one_hides_in_proc_is_not_left_in_the_background";
+        return skip_test(name, "this machine has no name spaces for this user");
+    }
+    let others = "for number in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done";
+    let script =
+        format!("{others}; unshare --pid --fork '{VIGIL}' gitstatusd --background; echo $?");
+    let output = run(&["sh", "-c", &script]).unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n", "{output:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use vigil_linux::process::cores;
-use vigil_linux::stat::stat_path;
+use vigil_linux::stat::{Stat, stat_fd, stat_path};
 
 use crate::start;
 
@@ -26,24 +26,35 @@ const THREADS_MAX: usize = 32;
 /// opened: both are pipes whose other ends are closed.
 ///
 /// # Errors
-/// A system call failed, or the shell could not open the pipes.
+/// A system call failed, or the shell could not open the pipes, or would open another process's files in their place.
 pub(super) fn start(arguments: &[OsString]) -> io::Result<u32> {
     let (requests, _) = pipe_with(PipeFlags::CLOEXEC)?;
     let (_, responses) = pipe_with(PipeFlags::CLOEXEC)?;
     // In both directions, so that reading does not end before the shell has opened it.
     let requests = reopen(requests.as_fd(), OFlags::RDWR)?;
+    let made = stat_fd(requests.as_fd())?;
     let mut child = command(arguments)
         .current_dir("/")
         .stdin(Stdio::from(requests))
         .stdout(Stdio::from(responses))
         .spawn()?;
-    // A process whose executable the user may not read hides its descriptors. The shell would start another one each time.
-    if let Err(error) = stat_path(Path::new(&format!("/proc/{}/fd/0", child.id()))) {
+    if let Err(error) = check_shown(child.id(), made) {
         child.kill()?;
         child.wait()?;
-        return Err(error.into());
+        return Err(error);
     }
     Ok(child.id())
+}
+
+/// Checks that the shell will find the pipe `made` as the standard input of the process `pid`. A process whose executable the user
+/// may not read hides its descriptors, and the shell would start another one each time. If /proc belongs to another pid name
+/// space, the number is that of another process there, and the shell would write to that one's input.
+fn check_shown(pid: u32, made: Stat) -> io::Result<()> {
+    let shown = stat_path(Path::new(&format!("/proc/{pid}/fd/0")))?;
+    if (shown.dev, shown.ino) == (made.dev, made.ino) {
+        return Ok(());
+    }
+    Err(io::Error::other("/proc shows other processes"))
 }
 
 /// Starts a process with `arguments` that prints nothing here, and returns its pid.
