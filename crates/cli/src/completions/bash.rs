@@ -3,7 +3,7 @@
 use super::position::{Position, REVISIONS, takes_value};
 use crate::options::{Argument, Entry, Value};
 
-/// The whole script. In bash `=` separates words, unless the user has changed `COMP_WORDBREAKS`.
+/// The whole script. In bash `=` and `:` separate words, unless the user has changed `COMP_WORDBREAKS`.
 pub(super) fn script(root: &Position) -> String {
     let values_follow: Vec<String> = root
         .options
@@ -98,6 +98,10 @@ _vigil() {{
     folder) \compopt -o dirnames +o default +o bashdefault 2>/dev/null || \true ;;
     revision)
         \compopt +o default +o bashdefault 2>/dev/null || \true
+        # Behind a colon, which is a word of its own in bash, stands a path.
+        if [[ ${{COMP_WORDS[COMP_CWORD - 1]}} == *: ]]; then
+            \return 0
+        fi
         while IFS= \read -r word; do
             if [[ -n $word && $word == "$current"* ]]; then
                 \printf -v word %q "$word"

@@ -13,7 +13,7 @@ const SETTINGS_BEFORE: [&str; 4] = [
 /// Completes `line` as readline would: `=` and `:` are words of their own, unless `breaks` is false.
 fn completion_call(line: &str, breaks: bool) -> String {
     let parted = if breaks {
-        line.replace('=', " = ")
+        line.replace('=', " = ").replace(':', " : ")
     } else {
         line.to_owned()
     };
@@ -100,6 +100,16 @@ fn a_name_that_is_inserted_runs_nothing() {
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&unquoted.stdout), EVIL_BRANCH);
     assert!(!sandbox.root().join("work/ran").exists());
+}
+
+/// A path follows the colon, not another commit.
+#[test]
+fn no_commit_is_inserted_behind_a_colon() {
+    let sandbox = repository();
+    for line in ["vigil cat-file -p v1:v", "vigil cat-file -p :v"] {
+        let questions = [true, false].map(|breaks| completion_call(line, breaks));
+        assert_eq!(ask(&sandbox, "", &questions), ["", ""], "{line}");
+    }
 }
 
 #[test]
