@@ -65,8 +65,9 @@ fn push_position(out: &mut String, position: &Position, root: &Position, depth: 
         out.push_str(" && ret=0\n");
         return;
     }
+    // After the command, `(-)` leaves its options to it: some have the names of those before it.
     out.push_str(&format!(
-        " \\\n{indent}  '1: :->command' \\\n{indent}  '*:: :->argument' && ret=0\n"
+        " \\\n{indent}  '(-)1: :->command' \\\n{indent}  '(-)*:: :->argument' && ret=0\n"
     ));
     out.push_str(&format!("{indent}case $state in\n{indent}(command)\n"));
     out.push_str(&format!("{indent}  commands=(\n"));

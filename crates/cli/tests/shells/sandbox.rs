@@ -61,6 +61,10 @@ pub(crate) const COMPLETIONS: &[(&str, &str)] = &[
     ("vigil completions f", "fish"),
     ("vigil describe v", "v1"),
     ("vigil describe --candidates v", ""),
+    // These letters are options before a command, too.
+    ("vigil status -v --sho", "--short --show-stash"),
+    ("vigil gitstatusd -v D", "DEBUG"),
+    ("vigil hg status -C --subr", "--subrepos"),
     ("vigil nonsense --x", ""),
 ];
 
