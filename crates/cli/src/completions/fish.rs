@@ -50,6 +50,11 @@ function __vigil_value_is_attached -d 'Whether a value is being typed behind an 
     string match -q -- '-*=*' (commandline -ct)
 end
 
+function __vigil_list_folders -d 'Folders that complete what is typed, or the value that is attached to an option'
+    set -l typed (commandline -ct | string replace -r -- '^--[^=]*=' '')
+    __fish_complete_directories "$typed"
+end
+
 function __vigil_list_revisions -d 'Names of commits'
     command -q git; and {REVISIONS}
 end
@@ -127,7 +132,7 @@ fn values(value: Value, root: &Position) -> String {
     match value {
         Value::Any => String::new(),
         Value::Path => "-F".to_owned(),
-        Value::Folder => "-f -a '(__fish_complete_directories)'".to_owned(),
+        Value::Folder => "-f -a '(__vigil_list_folders)'".to_owned(),
         Value::Revision => "-f -a '(__vigil_list_revisions)'".to_owned(),
         Value::Command => format!("-f -a '{}'", root.command_names().join(" ")),
         Value::Words(words) => format!("-f -a '{}'", words.join(" ")),

@@ -68,6 +68,7 @@ fn paths_and_folders_are_completed_where_they_belong() {
         "vigil status so",
         "vigil -C so",
         "vigil --git-dir=so",
+        "vigil --git-dir=",
         "vigil doctor so",
     ];
     assert_eq!(
@@ -75,6 +76,7 @@ fn paths_and_folders_are_completed_where_they_belong() {
         [
             vec!["some file", "some-folder/"],
             vec!["some-folder/"],
+            vec!["--git-dir=some-folder/"],
             vec!["--git-dir=some-folder/"],
             vec![]
         ]
@@ -106,7 +108,7 @@ fn nothing_else_is_defined() {
         .filter(|line| line.starts_with(['<', '>']))
         .collect();
     assert!(
-        added.len() == 4 && added.iter().all(|line| line.starts_with("> __vigil_")),
+        added.len() == 5 && added.iter().all(|line| line.starts_with("> __vigil_")),
         "{stdout}"
     );
 }
