@@ -130,7 +130,7 @@ fn push_option(out: &mut String, entry: &Entry<()>, here: &str, root: &Position)
 /// The arguments of fish's `complete` that add the matches for `value`.
 fn values(value: Value, root: &Position) -> String {
     match value {
-        Value::Any => String::new(),
+        Value::Any => "-f".to_owned(),
         Value::Path => "-F".to_owned(),
         Value::Folder => "-f -a '(__vigil_list_folders)'".to_owned(),
         Value::Revision => "-f -a '(__vigil_list_revisions)'".to_owned(),

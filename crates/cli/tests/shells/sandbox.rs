@@ -61,6 +61,7 @@ pub(crate) const COMPLETIONS: &[(&str, &str)] = &[
     ("vigil completions f", "fish"),
     ("vigil describe v", "v1"),
     ("vigil describe --candidates v", ""),
+    ("vigil describe --match so", ""),
     // These letters are options before a command, too.
     ("vigil status -v --sho", "--short --show-stash"),
     ("vigil gitstatusd -v D", "DEBUG"),
