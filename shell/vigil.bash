@@ -277,7 +277,8 @@ function gitstatus_query {
   gitstatus_check || builtin return
   _vigil_current_directory=${PWD-}
   if [[ $_vigil_current_directory != /* || ! $_vigil_current_directory -ef . ]]; then
-    _vigil_current_directory=$(builtin pwd -P 2>/dev/null) || _vigil_current_directory=''
+    # Only in posix mode does `pwd` notice that the directory was renamed and another one has its name.
+    _vigil_current_directory=$(builtin set -o posix && builtin pwd -P 2>/dev/null) || _vigil_current_directory=''
   fi
   # Without a current directory, only an absolute path can be queried.
   [[ -n $_vigil_current_directory || ${GIT_DIR:-$_vigil_dir} == /* ]] || builtin return

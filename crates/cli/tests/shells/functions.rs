@@ -242,6 +242,41 @@ fn a_shell_whose_directory_is_gone_can_ask_about_others() {
     }
 }
 
+/// The shell's own name for its directory is then that of another one. fish has no other name without a look at the disk, which may
+/// hang.
+#[test]
+fn a_shell_whose_directory_was_renamed_asks_about_that_one() {
+    for shell in SHELLS_WITH_PROCESS {
+        let sandbox = Sandbox::new();
+        sandbox.write("sub/file", "");
+        let root = sandbox.root().display().to_string();
+        let query = shell.function_call("query", "") + "\n";
+        let mut text = shell.init_line("") + &shell.start();
+        text += &format!("cd '{root}/work/sub'; command mv '{root}/work' '{root}/moved'\n");
+        text += &query;
+        text += &report_exit_code(shell, "$VCS_STATUS_RESULT $VCS_STATUS_WORKDIR");
+        text += &format!(
+            "command git init -q -b other '{root}/work'; command mkdir '{root}/work/sub'\n"
+        );
+        text += &query;
+        text += &report_exit_code(shell, "$VCS_STATUS_RESULT $VCS_STATUS_WORKDIR");
+        text += &shell.function_call("query", "-d ../../work");
+        text += "\n";
+        text += &report_exit_code(shell, "$VCS_STATUS_RESULT $VCS_STATUS_WORKDIR");
+        text += &format!("command rm -rf '{root}/moved'\n");
+        text += &query;
+        text += &report_exit_code(shell, "gone");
+        let written = run(&sandbox, shell, &(text + "exit\n"));
+        let nowhere = match shell {
+            Shell::Bash => 1,
+            _ => 0,
+        };
+        let moved = format!("ok-sync {root}/moved 0\n").repeat(2);
+        let want = format!("{moved}ok-sync {root}/work 0\ngone {nowhere}\n");
+        assert_eq!(written, want, "{shell:?}");
+    }
+}
+
 #[test]
 fn an_index_that_is_too_large_has_unknown_changes() {
     for shell in SHELLS {
