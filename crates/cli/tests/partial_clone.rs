@@ -14,11 +14,11 @@ struct Sandbox(vigil_testkit::sandbox::Sandbox);
 vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 /// What both programs are asked.
-struct Question {
+struct Question<'q> {
     /// The clone, called `blobs` or `trees` after what it lacks.
     lacking: &'static str,
     /// Shell commands to run in the clone first.
-    before: &'static str,
+    before: &'q str,
     arguments: &'static [&'static str],
     /// The input. `<name>` stands for the id that `name` has on the server.
     input: &'static str,
@@ -64,7 +64,7 @@ impl Sandbox {
     }
 
     /// The answer of `program` in a fresh copy of the clone, and the objects present afterwards.
-    fn answer(&self, program: &str, question: &Question) -> (Output, String) {
+    fn answer(&self, program: &str, question: &Question<'_>) -> (Output, String) {
         self.run_script(&format!(
             "rm -rf run && cp -r {} run && cd run && {}",
             question.lacking, question.before
@@ -76,7 +76,7 @@ impl Sandbox {
         (output, objects)
     }
 
-    fn assert_same(&self, question: &Question) {
+    fn assert_same(&self, question: &Question<'_>) {
         let (ours, our_objects) = self.answer(VIGIL, question);
         let (theirs, their_objects) = self.answer("git", question);
         // Server and client of a fetch write to standard error concurrently.
@@ -98,7 +98,7 @@ impl Sandbox {
     fn assert_all_same(
         &self,
         lacking: &'static str,
-        before: &'static str,
+        before: &str,
         questions: &[(&'static [&'static str], &'static str)],
     ) {
         for (arguments, input) in questions {
@@ -229,6 +229,44 @@ fn a_fetch_that_failed_is_not_tried_again() {
         ],
     );
     sandbox.assert_all_same("blobs", before, &[(&["describe", "<HEAD:one>"], "")]);
+}
+
+#[test]
+fn attributes_that_cannot_be_fetched_are_fatal() {
+    let sandbox = Sandbox::new();
+    sandbox.run_script(
+        "cd server && echo '* filter=louder' >dir/.gitattributes && echo '* diff=shown' >.gitattributes &&
+         git add -A && git commit -q -m attributes && cd .. && rm -rf blobs trees &&
+         git clone -q --no-checkout --filter=blob:none file://$PWD/server blobs &&
+         git clone -q --no-checkout --filter=tree:0 file://$PWD/server trees",
+    );
+    let filters = &["cat-file", "--filters", "--path=dir/two", "<HEAD:one>"];
+    let textconv = &["cat-file", "--textconv", "HEAD:one"];
+    let batch = &["cat-file", "--batch=%(objectname) %(rest)", "--filters"];
+    for (lacking, before) in [
+        ("blobs", "git cat-file -e HEAD:one"),
+        (
+            "blobs",
+            "git cat-file -e HEAD:one && git cat-file -e HEAD:.gitattributes",
+        ),
+        ("trees", "git cat-file -e HEAD:one"),
+    ] {
+        for remote in ["file:///nowhere", "file://$PWD/../server"] {
+            let before = format!(
+                "{before} && git config remote.origin.url {remote} && git config attr.tree HEAD &&
+                 git config filter.louder.smudge 'touch ../ran; tr a-z A-Z' && git config diff.shown.textconv 'tr a-z A-Z <'"
+            );
+            sandbox.assert_all_same(
+                lacking,
+                &before,
+                &[
+                    (filters, ""),
+                    (textconv, ""),
+                    (batch, "<HEAD:one> dir/two\n<HEAD:one> one\n"),
+                ],
+            );
+        }
+    }
 }
 
 #[test]

@@ -173,10 +173,12 @@ impl Session {
         }
         let objects = Objects::open_with(&repository, &refs)?;
         let messages = Arc::new(Messages::default());
+        let missed_attributes = Arc::default();
         let nothing = Tracked::of(&Index::empty(repository.hash));
+        let source = SourceOfAttributes::Index;
         let attributes = Arc::new(Attributes::new(
             attribute_files(&repository)?,
-            attribute_blobs::blobs(&nothing, &objects, SourceOfAttributes::Index),
+            attribute_blobs::blobs(&nothing, &objects, source, &missed_attributes),
             messages.clone(),
         ));
         let converter = Converter::new(
@@ -196,7 +198,7 @@ impl Session {
             attributes,
             messages,
             said_in_submodules: Messages::default(),
-            missed_attributes: Arc::default(),
+            missed_attributes,
             excludes,
             index: None,
             state,
@@ -350,8 +352,12 @@ impl Session {
         let tree = self.source_of_attributes();
         self.missed_attributes
             .reset(matches!(tree, SourceOfAttributes::Missing(_)));
-        self.converter
-            .refresh(attribute_blobs::blobs(&state.tracked, &self.objects, tree));
+        self.converter.refresh(attribute_blobs::blobs(
+            &state.tracked,
+            &self.objects,
+            tree,
+            &self.missed_attributes,
+        ));
     }
 
     /// Where attributes come from now, in addition to the working tree or instead of it.
@@ -373,13 +379,16 @@ impl Session {
         }
     }
 
-    /// Fails if attributes were asked for and the tree that they come from is missing. git finds out when it looks up the first
-    /// path, so it succeeds if nothing asks.
+    /// Fails if attributes were asked for, and the tree that they come from is missing or git exits over what they are read
+    /// from. git finds out when it looks up the first path, so it succeeds if nothing asks.
     fn check_attributes(&self) -> Result<(), SessionError> {
         if self.missed_attributes.is_asked_for() {
             return Err(attribute_blobs::source_is_missing());
         }
-        Ok(())
+        match self.missed_attributes.take_failure() {
+            Some(error) => Err(attribute_blobs::explained(&self.repository, error)),
+            None => Ok(()),
+        }
     }
 
     /// Whether a message was dropped at any time because a prompt has no place for it, or a question was about other paths: a

@@ -184,8 +184,8 @@ impl Sources {
 }
 
 impl Sources {
-    /// What converts blobs, for one that is a file if `is_file`: only then does git look up attributes.
-    fn contents(&self, is_file: bool) -> Result<&Contents, Failure> {
+    /// What converts blobs, for the one at `path`, which is a file if `is_file`: only then does git look up attributes.
+    fn contents(&self, is_file: bool, path: &BStr) -> Result<&Contents, Failure> {
         let gave_up =
             |error: SessionError| Reply::gave_up(&error.messages(), error.label(), &error);
         if self.contents.get().is_none() {
@@ -195,7 +195,9 @@ impl Sources {
         }
         let contents = self.contents.get().ok_or(Failure::Unwanted)?;
         if is_file {
-            contents.check_source().map_err(gave_up)?;
+            let checked = contents.check_source(path);
+            say_texts(&self.objects.take_messages());
+            checked.map_err(gave_up)?;
         }
         Ok(contents)
     }
@@ -238,7 +240,7 @@ impl Rewriter for Sources {
     }
 
     fn has_textconv(&self, is_file: bool, path: &BStr) -> Result<bool, Failure> {
-        Ok(self.contents(is_file)?.has_textconv(path, is_file))
+        Ok(self.contents(is_file, path)?.has_textconv(path, is_file))
     }
 
     fn transformed(
@@ -249,7 +251,7 @@ impl Rewriter for Sources {
         object: &[u8],
         path: &BStr,
     ) -> Result<Option<Vec<u8>>, Failure> {
-        let contents = self.contents(is_file)?;
+        let contents = self.contents(is_file, path)?;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(message_bytes(&error));
         let transformed = match transform {
             Transform::Filters if !is_file => Ok(None),

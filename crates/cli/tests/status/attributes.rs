@@ -46,3 +46,34 @@ fn the_shell_of_a_filter_calls_itself_by_the_command() {
         sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-s"]);
     }
 }
+
+#[test]
+fn attributes_in_a_damaged_object_are_fatal() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write(".gitattributes", "a filter=f\n");
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "attributes"]);
+    sandbox.git(["config", "filter.f.clean", "tr A-Z a-z"]);
+    std::fs::remove_file(sandbox.path(".gitattributes")).unwrap();
+    // With the same size as what is recorded, only the contents tell.
+    sandbox.write("a", "THREE");
+    let ask = || {
+        for options in [
+            &["-c", "attr.tree=HEAD"][..],
+            &["-c", "attr.tree=HEAD^{tree}"],
+            &["-c", "x.y=z"],
+        ] {
+            let status = [options, &["--no-optional-locks", "status", "-s"]].concat();
+            sandbox.assert_same_as_git(&status);
+        }
+    };
+    for name in ["HEAD:.gitattributes", "HEAD^{tree}"] {
+        let object = sandbox.loose_object(&sandbox.id(name).to_string());
+        let kept = sandbox.path("../kept");
+        std::fs::rename(&object, &kept).unwrap();
+        std::fs::write(&object, "damaged").unwrap();
+        ask();
+        std::fs::rename(&kept, &object).unwrap();
+        ask();
+    }
+}

@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, ByteSlice};
+use gix_object::Kind;
+use parking_lot::Mutex;
 use vigil_convert::attribute_files::SourceTree;
-use vigil_git::objects::Objects;
+use vigil_git::objects::{self, Objects};
 use vigil_git::refs::Refs;
 use vigil_git::repository::{self, Repository};
 use vigil_history::revision;
 use vigil_model::ObjectId;
 use vigil_model::tracked::Tracked;
+use vigil_objects::Reason;
 use vigil_rules::attributes::{Blobs, IndexBlobs};
 
 use super::error::SessionError;
@@ -19,13 +22,14 @@ use super::error::SessionError;
 struct IndexedBlobs {
     tracked: Tracked,
     objects: Objects,
+    missed: Arc<MissedAttributes>,
 }
 
 impl IndexBlobs for IndexedBlobs {
     fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
         let tracked = &self.tracked;
         let entry = tracked.find(path, 0).or_else(|| tracked.find(path, 2))?;
-        self.objects.blob(&entry.id)
+        self.missed.read(|| Ok(Some(entry.id)), &self.objects)
     }
 }
 
@@ -33,20 +37,26 @@ impl IndexBlobs for IndexedBlobs {
 struct TreeBlobs {
     tree: ObjectId,
     objects: Objects,
+    missed: Arc<MissedAttributes>,
 }
 
 impl IndexBlobs for TreeBlobs {
     fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
-        let id = self.objects.find_in_tree(&self.tree, path).ok()??;
-        self.objects.blob(&id)
+        let find = || match self.objects.find_in_tree(&self.tree, path) {
+            // git goes on without attributes.
+            Err(objects::Error::MissingTree { .. } | objects::Error::WrongKind { .. }) => Ok(None),
+            found => found,
+        };
+        self.missed.read(find, &self.objects)
     }
 }
 
-/// Whether attributes were asked for that should come from a tree that is missing.
+/// Attributes that were asked for and could not be read: those of a tree that is missing, or an object that git exits over.
 #[derive(Debug, Default)]
 pub(super) struct MissedAttributes {
     is_missing: AtomicBool,
     is_asked_for: AtomicBool,
+    failure: Mutex<Option<objects::Error>>,
 }
 
 impl MissedAttributes {
@@ -54,6 +64,35 @@ impl MissedAttributes {
     pub(super) fn reset(&self, is_missing: bool) {
         self.is_missing.store(is_missing, Ordering::Relaxed);
         self.is_asked_for.store(false, Ordering::Relaxed);
+        *self.failure.lock() = None;
+    }
+
+    /// Reads the blob that `find` finds. The first error is kept; git exits over it, so nothing is read after it.
+    fn read(
+        &self,
+        find: impl FnOnce() -> Result<Option<ObjectId>, objects::Error>,
+        objects: &Objects,
+    ) -> Option<Vec<u8>> {
+        if self.failure.lock().is_some() {
+            return None;
+        }
+        let mut contents = Vec::new();
+        let read = find().and_then(|id| match id {
+            Some(id) => objects.read(&id, &mut contents),
+            None => Ok(None),
+        });
+        match read {
+            Ok(kind) => (kind? == Kind::Blob).then_some(contents),
+            Err(error) => {
+                self.failure.lock().get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    /// Takes the error over which git would have exited when it read attributes.
+    pub(super) fn take_failure(&self) -> Option<objects::Error> {
+        self.failure.lock().take()
     }
 
     /// Notes that git would look up attributes here.
@@ -113,22 +152,62 @@ pub(super) fn source_is_missing() -> SessionError {
     repository::Error::Refused(SourceTree::UNRESOLVED.to_owned()).into()
 }
 
+/// Adds the lines that git writes before `error`, over which it exits when it reads attributes. They were not recorded when the
+/// object was read, so it is read again.
+pub(super) fn explained(repository: &Repository, error: objects::Error) -> SessionError {
+    let messages = match &error {
+        objects::Error::Unreadable(
+            Reason::CorruptLoose { id, .. } | Reason::CorruptPacked { id, .. },
+        ) => messages_about(repository, id),
+        _ => Vec::new(),
+    };
+    let source = SessionError::from(error);
+    match messages.is_empty() {
+        true => source,
+        false => SessionError::Damaged {
+            messages,
+            directory: None,
+            source: Box::new(source),
+        },
+    }
+}
+
+/// Returns what git writes when it reads the damaged object `id`.
+fn messages_about(repository: &Repository, id: &ObjectId) -> Vec<String> {
+    let Ok(objects) = Objects::open(repository) else {
+        return Vec::new();
+    };
+    objects.collect_messages();
+    // The shared store reports the messages about alternates and grafts.
+    objects.set_reported_once([true, true]);
+    // Any error is recorded as a message.
+    let _ = objects.read(id, &mut Vec::new());
+    objects.take_messages()
+}
+
 /// The tree of attributes is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoTree;
 
-/// Returns what attributes and conversion read from the repository.
-pub(super) fn blobs(tracked: &Tracked, objects: &Objects, source: SourceOfAttributes) -> Blobs {
+/// Returns what attributes and conversion read from the repository. What cannot be read is noted in `missed`.
+pub(super) fn blobs(
+    tracked: &Tracked,
+    objects: &Objects,
+    source: SourceOfAttributes,
+    missed: &Arc<MissedAttributes>,
+) -> Blobs {
     Blobs {
         index: Arc::new(IndexedBlobs {
             tracked: tracked.clone(),
             objects: objects.clone(),
+            missed: missed.clone(),
         }),
         tree: match source {
             SourceOfAttributes::Index => None,
             SourceOfAttributes::Tree(tree) => Some(Arc::new(TreeBlobs {
                 tree,
                 objects: objects.clone(),
+                missed: missed.clone(),
             })),
             SourceOfAttributes::Missing(missed) => Some(Arc::new(MissingTree(missed))),
         },

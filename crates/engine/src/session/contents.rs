@@ -9,7 +9,7 @@ use vigil_model::index::Index;
 use vigil_model::tracked::Tracked;
 
 use super::SessionError;
-use super::attribute_blobs::{self, SourceOfAttributes};
+use super::attribute_blobs::{self, MissedAttributes, SourceOfAttributes};
 use vigil_convert::attribute_files::attribute_files;
 use vigil_convert::converter::{self, Converter};
 use vigil_convert::textconv::{self, Drivers};
@@ -26,7 +26,18 @@ pub struct Contents {
     converter: Converter,
     drivers: Drivers,
     messages: Arc<Messages>,
-    source_is_missing: bool,
+    source: Source,
+    missed: Arc<MissedAttributes>,
+}
+
+/// Where attributes come from.
+enum Source {
+    /// The file system alone.
+    Files,
+    /// A tree, which may turn out to be damaged.
+    Tree,
+    /// A tree that is missing.
+    Missing,
 }
 
 impl Contents {
@@ -45,10 +56,14 @@ impl Contents {
         let nothing = Tracked::of(&Index::empty(repository.hash));
         let missed = Arc::default();
         let source = SourceOfAttributes::of(repository, refs, objects, &missed);
-        let source_is_missing = matches!(source, SourceOfAttributes::Missing(_));
+        let kind = match source {
+            SourceOfAttributes::Index => Source::Files,
+            SourceOfAttributes::Tree(_) => Source::Tree,
+            SourceOfAttributes::Missing(_) => Source::Missing,
+        };
         let attributes = Arc::new(Attributes::new(
             attribute_files(repository)?,
-            attribute_blobs::blobs(&nothing, objects, source),
+            attribute_blobs::blobs(&nothing, objects, source, &missed),
             messages.clone(),
         ));
         let settings = converter::Settings::of(repository, FilterStderr::Inherit)?;
@@ -57,18 +72,28 @@ impl Contents {
             drivers: Drivers::of(&repository.config)?,
             attributes,
             messages,
-            source_is_missing,
+            source: kind,
+            missed,
         })
     }
 
-    /// Fails if the tree that attributes must come from is missing. git finds out when it looks up the first file.
+    /// Fails if the tree that the attributes of the file `path` must come from is missing or cannot be read. git finds out when
+    /// it looks up the first file, before it runs anything.
     ///
     /// # Errors
-    /// It is missing.
-    pub fn check_source(&self) -> Result<(), SessionError> {
-        match self.source_is_missing {
-            true => Err(attribute_blobs::source_is_missing()),
-            false => Ok(()),
+    /// It is missing; or it, or a file of attributes in it, is damaged or cannot be fetched.
+    pub fn check_source(&self, path: &BStr) -> Result<(), SessionError> {
+        match self.source {
+            Source::Files => return Ok(()),
+            Source::Missing => return Err(attribute_blobs::source_is_missing()),
+            Source::Tree => {
+                // What is read is kept.
+                let _ = self.attributes.lookup(path, ["filter"]);
+            }
+        }
+        match self.missed.take_failure() {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
         }
     }
 
