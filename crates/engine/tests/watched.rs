@@ -481,6 +481,35 @@ fn attributes_in_conflict_that_are_not_checked_out_count_by_our_side() {
 }
 
 #[test]
+fn attributes_that_come_back_count_at_once() {
+    let play = Playground::new();
+    let write = |path: &str, text: &str| fs::write(play.0.top().join(path), text).unwrap();
+    write(".gitattributes", "a text\n");
+    write("a", "a\r\n");
+    play.0.git(["add", ".gitattributes", "a"]);
+    fs::remove_file(play.0.top().join(".gitattributes")).unwrap();
+    // Its contents decide.
+    let file = fs::File::options().write(true).open(play.0.top().join("a"));
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    file.unwrap().set_modified(long_ago).unwrap();
+    let object = play.0.id(":.gitattributes").to_string();
+    let object = play.0.loose_object(&object);
+    let kept = object.with_extension("kept");
+    let watcher = Arc::new(Watcher::new().unwrap());
+    for damage in [None, Some("damaged")] {
+        let mut watched = play.session(Some(&watcher));
+        fs::rename(&object, &kept).unwrap();
+        if let Some(damage) = damage {
+            fs::write(&object, damage).unwrap();
+        }
+        let request = StatusRequest::default();
+        assert_eq!(watched.status(&request).is_err(), damage.is_some());
+        fs::rename(&kept, &object).unwrap();
+        play.assert_same(&mut watched, &[1, 3, 4], &format!("{damage:?}"));
+    }
+}
+
+#[test]
 fn a_working_copy_with_a_submodule_is_not_fully_watched() {
     let play = Playground::new();
     let watcher = Arc::new(Watcher::new().unwrap());

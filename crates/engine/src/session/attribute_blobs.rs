@@ -43,8 +43,12 @@ struct TreeBlobs {
 impl IndexBlobs for TreeBlobs {
     fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
         let find = || match self.objects.find_in_tree(&self.tree, path) {
+            Err(objects::Error::MissingTree { id }) => {
+                self.missed.miss(id);
+                Ok(None)
+            }
             // git goes on without attributes.
-            Err(objects::Error::MissingTree { .. } | objects::Error::WrongKind { .. }) => Ok(None),
+            Err(objects::Error::WrongKind { .. }) => Ok(None),
             found => found,
         };
         self.missed.read(find, &self.objects)
@@ -57,6 +61,8 @@ pub(super) struct MissedAttributes {
     is_missing: AtomicBool,
     is_asked_for: AtomicBool,
     failure: Mutex<Option<objects::Error>>,
+    /// The first object that is not here.
+    absent: Mutex<Option<ObjectId>>,
 }
 
 impl MissedAttributes {
@@ -65,6 +71,11 @@ impl MissedAttributes {
         self.is_missing.store(is_missing, Ordering::Relaxed);
         self.is_asked_for.store(false, Ordering::Relaxed);
         *self.failure.lock() = None;
+        *self.absent.lock() = None;
+    }
+
+    fn miss(&self, id: ObjectId) {
+        self.absent.lock().get_or_insert(id);
     }
 
     /// Reads the blob that `find` finds. The first error is kept; git exits over it, so nothing is read after it.
@@ -77,9 +88,15 @@ impl MissedAttributes {
             return None;
         }
         let mut contents = Vec::new();
-        let read = find().and_then(|id| match id {
-            Some(id) => objects.read(&id, &mut contents),
-            None => Ok(None),
+        let read = find().and_then(|id| {
+            let Some(id) = id else {
+                return Ok(None);
+            };
+            let kind = objects.read(&id, &mut contents)?;
+            if kind.is_none() {
+                self.miss(id);
+            }
+            Ok(kind)
         });
         match read {
             Ok(kind) => (kind? == Kind::Blob).then_some(contents),
@@ -100,6 +117,11 @@ impl MissedAttributes {
         if self.is_missing.load(Ordering::Relaxed) {
             self.is_asked_for.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Whether an object was asked for that is not here or could not be read.
+    pub(super) fn has_lacked_any(&self) -> bool {
+        self.failure.lock().is_some() || self.absent.lock().is_some()
     }
 
     /// Whether missing attributes were asked for.

@@ -139,6 +139,13 @@ impl Session {
             Some(look) => look.find(watched.as_mut()),
             None => Ok(Found::default()),
         };
+        let found = match &mut watched {
+            // Nothing in the working copy changes when the objects are there again.
+            Some(watched) if self.missed_attributes.has_lacked_any() => {
+                found.map(|found| watched.keep_no_longer(found))
+            }
+            _ => found,
+        };
         self.watched = watched;
         found
     }

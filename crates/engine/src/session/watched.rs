@@ -185,6 +185,16 @@ impl WatchedFindings {
         self.kept.last().map(|kept| kept.known.findings())
     }
 
+    /// Forgets all findings, and returns those of the last question, `found`.
+    pub(crate) fn keep_no_longer(&mut self, found: Found) -> Found {
+        let last = self.kept.pop();
+        self.kept.clear();
+        match (found, last) {
+            (Found::Kept, Some(last)) => Found::fresh(last.known.findings().clone()),
+            (found, _) => found,
+        }
+    }
+
     /// What may change without an event, by the findings for the last question.
     pub(crate) fn silent_paths(&self) -> Option<&SilentPaths> {
         self.known().map(|findings| &findings.silent_paths)
