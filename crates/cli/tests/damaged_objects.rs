@@ -451,6 +451,28 @@ fn a_folder_in_the_place_of_an_object_file_is_fatal() {
 }
 
 #[test]
+fn a_message_that_cannot_be_read_is_fatal_though_the_graph_has_the_commit() {
+    let sandbox = Sandbox::new();
+    for message in ["one", "two", "three", "four"] {
+        sandbox.git(["commit", "-q", "--allow-empty", "-m", message]);
+    }
+    sandbox.git(["commit-graph", "write", "--reachable"]);
+    let file = sandbox.loose_object(&sandbox.git(["rev-parse", "HEAD~2"]));
+    let blob = sandbox.git_with_input(["hash-object", "-w", "--stdin"], "no commit");
+    let blob = std::fs::read(sandbox.loose_object(&blob)).unwrap();
+    for contents in [Some(&b""[..]), Some(&blob[..]), None] {
+        std::fs::remove_file(&file).unwrap();
+        if let Some(contents) = contents {
+            std::fs::write(&file, contents).unwrap();
+        }
+        for name in [":/one", ":/two", ":/three", "HEAD^{/one}", "HEAD^{/three}"] {
+            sandbox.assert_same(&["-t", name], "");
+            sandbox.assert_same(&["--batch-check"], &format!("HEAD\n{name}\nHEAD\n"));
+        }
+    }
+}
+
+#[test]
 fn objects_of_unusable_packs_in_a_multi_pack_index_are_not_listed() {
     let sandbox = Sandbox::new();
     for name in ["a", "b", "c"] {

@@ -152,10 +152,18 @@ impl Resolver<'_> {
             };
             let flags = commits.flags_of(number);
             let matches = match flags & JUDGED {
-                0 => {
-                    let kind = self.objects.read(&id, &mut buf)?;
-                    kind == Some(Kind::Commit) && search.matches(&buf)
-                }
+                // It was found in the commit-graph, so git takes it for a commit until it reads the message.
+                0 => match self.objects.read(&id, &mut buf)? {
+                    Some(Kind::Commit) => search.matches(&buf),
+                    Some(kind) => {
+                        let text = format!("expected commit for {id}, got {kind}");
+                        return Err(Unresolved::Fatal(text.into()));
+                    }
+                    None => {
+                        let text = format!("cannot read commit object {id}");
+                        return Err(Unresolved::Fatal(text.into()));
+                    }
+                },
                 _ => flags & MATCHES != 0,
             };
             if matches {
