@@ -223,8 +223,8 @@ impl Session {
         self.check_in_submodules = check;
     }
 
-    /// Makes git fetch missing objects that a partial clone left out. Otherwise they count as missing: a question that is asked
-    /// often must not wait for the network.
+    /// Makes git fetch missing objects that a partial clone left out. Otherwise they count as missing, and a status that needs
+    /// attributes from them fails: a question that is asked often must not wait for the network.
     ///
     /// # Errors
     /// The configuration for that is invalid.
@@ -387,6 +387,14 @@ impl Session {
         }
         match self.missed_attributes.take_failure() {
             Some(error) => Err(attribute_blobs::explained(&self.repository, error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if attributes were asked for that a partial clone left out: git would fetch them, and the answer depends on them.
+    fn check_left_out_attributes(&self) -> Result<(), SessionError> {
+        match self.missed_attributes.absent() {
+            Some(id) => Ok(Objects::check_left_out(&self.repository, &id)?),
             None => Ok(()),
         }
     }

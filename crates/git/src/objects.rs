@@ -119,6 +119,18 @@ impl Objects {
         Self::open_at(folders, repo, history)
     }
 
+    /// Fails if git would fetch the object `id`, which is missing here: a partial clone may have left it out. Nothing is fetched,
+    /// so the error is the one that git has where no remote can be reached.
+    ///
+    /// # Errors
+    /// There is a promisor remote and fetching is allowed; or the configuration of promisor remotes is wrong.
+    pub fn check_left_out(repo: &Repository, id: &oid) -> Result<(), Error> {
+        match Promisor::of(repo)? {
+            Some(promisor) => Err(promisor.unreached(id).into()),
+            None => Ok(()),
+        }
+    }
+
     fn open_at(folders: ObjectFolders, repo: &Repository, history: History) -> Result<Self, Error> {
         let readers = Readers::new(folders);
         readers.warn(history.warnings());

@@ -49,6 +49,14 @@ impl Promisor {
         }))
     }
 
+    /// The error over which git exits if no remote can be asked for `id`.
+    pub(crate) fn unreached(&self, id: &oid) -> Reason {
+        match &self.remotes.refusal {
+            Some(text) => Reason::BadPromisor { text: text.clone() },
+            None => Reason::NotFetched { id: id.to_owned() },
+        }
+    }
+
     fn fetch_from(&self, remote: &BString, id: &oid) -> std::io::Result<bool> {
         // The id is in the pipe before git starts: if git exits early, there is no broken pipe to write to.
         let (list, written) = pipe_with(PipeFlags::CLOEXEC)?;

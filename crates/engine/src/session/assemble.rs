@@ -309,6 +309,7 @@ impl Assembly<'_> {
             ..Status::default()
         };
         self.session.check_attributes()?;
+        self.session.check_left_out_attributes()?;
         self.check_order_file(&status.changes)?;
         status.untracked = std::mem::take(&mut findings.untracked);
         status.ignored = std::mem::take(&mut findings.ignored);

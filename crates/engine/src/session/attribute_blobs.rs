@@ -124,6 +124,11 @@ impl MissedAttributes {
         self.failure.lock().is_some() || self.absent.lock().is_some()
     }
 
+    /// An object that was asked for and is not here.
+    pub(super) fn absent(&self) -> Option<ObjectId> {
+        *self.absent.lock()
+    }
+
     /// Whether missing attributes were asked for.
     pub(super) fn is_asked_for(&self) -> bool {
         self.is_asked_for.load(Ordering::Relaxed)
