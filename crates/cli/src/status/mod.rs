@@ -123,7 +123,12 @@ fn answer_with(
     plan.check_locking(&repository.config);
     let progress = plan.request.progress.clone();
     let display = progress.map(|progress| Display::start(progress, &repository.environment));
-    let status = session.status(&plan.request);
+    let mut status = session.status(&plan.request);
+    // Attributes are missing that a partial clone left out. git fetches them.
+    if status.as_ref().is_err_and(SessionError::is_of_fetching) {
+        session.fetch_missing().map_err(refuse)?;
+        status = session.status(&plan.request);
+    }
     drop(display);
     if let Some(refusal) = plan.refusal
         && !matches!(

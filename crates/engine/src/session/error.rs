@@ -107,6 +107,11 @@ pub enum SessionError {
 }
 
 impl SessionError {
+    /// Whether an object is needed that a partial clone left out, and it was not fetched.
+    pub fn is_of_fetching(&self) -> bool {
+        matches!(self, Self::Objects(objects::Error::Unreadable(reason)) if reason.is_of_fetching())
+    }
+
     /// Returns the prefix that git puts before the text.
     pub fn label(&self) -> &'static str {
         match self {
