@@ -561,12 +561,14 @@ function _vigil_prompt_on_late_response() {
   fi
   if builtin zle; then
     # An assignment before a command lasts while it runs, so the redrawn prompt finds the user's pipestatus.
-    _vigil_redraw_code="pipestatus=(${(j: :)_vigil_prompt_pipestatus}) 'builtin' 'zle' '.reset-prompt'"
+    # By way of a widget: only there does a prompt find the keymap.
+    _vigil_redraw_code="'builtin' 'zle' '_vigil_redraw'"
+    typeset -g _vigil_widget_code="pipestatus=(${(j: :)_vigil_prompt_pipestatus}) 'builtin' 'zle' '.reset-prompt'"
     if (( _vigil_prompt_exit_code )); then
       # A prompt may show the user's exit code, so set it again. Error handling is off, since nothing has failed anew. A
       # condition around this code would show up in a secondary prompt.
-      _vigil_redraw_code="'builtin' 'setopt' 'local_options' 'local_traps' 'no_err_exit' 'no_err_return'; 'builtin' 'trap' '-' 'ZERR'
-        '_vigil_set_exit_code' $_vigil_prompt_exit_code; $_vigil_redraw_code"
+      _vigil_widget_code="'builtin' 'setopt' 'local_options' 'local_traps' 'no_err_exit' 'no_err_return'; 'builtin' 'trap' '-' 'ZERR'
+        '_vigil_set_exit_code' $_vigil_prompt_exit_code; $_vigil_widget_code"
     fi
   fi
 }
@@ -600,6 +602,8 @@ else
   PROMPT='%F{70}%n@%m%f ${_vigil_prompt_directory}${GITSTATUS_PROMPT:+ $GITSTATUS_PROMPT}'$'\n''%F{%(?.76.196)}%#%f '
 fi
 
+builtin zle -N _vigil_redraw
+
 # If a prompt is shown already, it is drawn again once the function that evaluates the line has ended.
 if builtin zle; then
   typeset -g _vigil_loading_fd=
@@ -612,6 +616,7 @@ fi
 # No word here can be a user's alias. zle calls this when a response arrives:
 _vigil_on_readable () 'builtin' 'eval' "'_vigil_receive_without_traps' \"\$@\"; 'builtin' 'eval' \"\${_vigil_redraw_code-}\""
 # --prompt
+_vigil_redraw () 'builtin' 'eval' "'builtin' 'eval' \"\${_vigil_widget_code-}\""
 _vigil_precmd () '_vigil_prompt_update' "$?" "${options[promptbang]-}" "${pipestatus[@]}"
 _vigil_chpwd () 'builtin' 'eval' "'builtin' 'zle' && '_vigil_prompt_update' \"\${_vigil_prompt_exit_code-}\" \"\${options[promptbang]-}\" \"\${_vigil_prompt_pipestatus[@]}\" || 'builtin' 'true'"
 # The function that evaluates this script may have restored the options at its end, so they are set again.

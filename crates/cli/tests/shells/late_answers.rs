@@ -584,6 +584,24 @@ fn a_redraw_has_the_exit_codes_of_all_commands() {
     session.end();
 }
 
+/// zsh sets KEYMAP only for the widgets of users, and a prompt may show by it the mode of vi.
+#[test]
+fn a_redraw_has_the_keymap() {
+    let (slow, shell) = (SlowRepositories::new(), Shell::Zsh);
+    let rc = shell.init_line("--prompt") + "PROMPT='<$KEYMAP> '$PROMPT\n";
+    let mut session = Session::start(&slow.sandbox, shell, &rc);
+    session.send("cd work");
+    session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+    slow.block_status(200);
+    session.send("");
+    session.wait_for(STALE);
+    slow.release_status();
+    let seen = session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+    assert!(seen.contains("<main>"), "{seen}");
+    session.send("exit");
+    session.end();
+}
+
 #[test]
 fn an_rc_line_that_is_read_again_leaves_no_process_behind() {
     for shell in [Shell::Zsh, Shell::Bash] {
