@@ -63,6 +63,16 @@ impl Repository {
     /// # Errors
     /// There is no repository, or it has an unknown requirement.
     pub fn open(root: &Path) -> Result<Self, Abort> {
+        let repository = Self::unchecked(root)?;
+        repository.requirements.check()?;
+        Ok(repository)
+    }
+
+    /// Does the same, whatever the requirements are.
+    ///
+    /// # Errors
+    /// There is no repository, or its requirements cannot be read.
+    pub fn unchecked(root: &Path) -> Result<Self, Abort> {
         let dot_hg = root.join(".hg");
         if !stat_path(&dot_hg).is_ok_and(|stat| stat.is_dir()) {
             return Err(Abort::plain(bytes!(
@@ -88,7 +98,6 @@ impl Repository {
             let message = "version mismatch: source uses share-safe functionality while the current share does not";
             return Err(Abort::of(Kind::Share, message).with_hint(help));
         }
-        requirements.check()?;
         Ok(Self {
             root: root.into(),
             dot_hg,

@@ -67,6 +67,24 @@ pub(super) fn of_user<'p>(
     Ok(layers)
 }
 
+/// Returns the configuration of the repository at `root`, as it was `read`, if it is `named` in another way.
+///
+/// # Errors
+/// It cannot be used, or Mercurial says something of it.
+fn refuse_to_name(
+    named: &BString,
+    root: &Path,
+    read: Result<Configuration, Abort>,
+) -> Result<Configuration, Abort> {
+    let is_silent = |read: &Configuration| read.warnings.is_empty();
+    if *named != bytes_of(root) && !read.as_ref().is_ok_and(is_silent) {
+        // Mercurial names the files as the repository is named.
+        let said = "messages about the configuration of a repository that is named (--repository)";
+        return Err(Abort::unsupported(said));
+    }
+    read
+}
+
 /// Returns what to say of `abort`, given [`settings::is_detailed`].
 pub(super) fn failure(abort: Abort, detailed: &Detailed) -> Abort {
     match detailed {
@@ -150,6 +168,12 @@ impl Run<'_> {
         let config = &configuration.config;
         let merged = defaults_and_aliases::with_configured(config, self.arguments, self.process)?;
         let arguments = merged.as_ref().unwrap_or(self.arguments);
+        let is_formatted = settings::is_formatted(config, self.process, self.is_terminal)?;
+        let repository = Repository::unchecked(&root);
+        if repository.is_ok() {
+            // Mercurial now reads the configuration again, for the repository, and so gives each warning twice.
+            add_lines(&mut self.warnings, &configuration.warnings);
+        }
         let settings = Settings::new(config, arguments, self.process.is_plain(None))?;
         let has_untrusted = !configuration.warnings.is_empty();
         if has_untrusted && (arguments.debug || config.boolean("ui", "debug", false)?) {
@@ -157,8 +181,9 @@ impl Run<'_> {
             return Err(Abort::unsupported(message));
         }
         self.traceback = settings.traceback;
-        let colors = self.choose_pager_and_colors(config, arguments, settings.debug)?;
-        let repository = open_repository(&root, config)?;
+        let colors =
+            self.choose_pager_and_colors(config, arguments, is_formatted, settings.debug)?;
+        let repository = checked(repository, config)?;
         self.refuse_unsupported(arguments, config, &repository, configuration.is_tweaked)?;
         if let Some(unsupported) = settings::unsupported_untrusted(&configuration.untrusted) {
             return Err(Abort::unsupported(unsupported));
@@ -331,16 +356,10 @@ impl Run<'_> {
             },
         };
         let configuration = repository::configure(layers, &root);
-        let is_silent = |read: &Configuration| read.warnings.is_empty();
-        if named.is_some_and(|named| *named != bytes_of(&root))
-            && !configuration.as_ref().is_ok_and(is_silent)
-        {
-            // Mercurial names the files as the repository is named.
-            let said =
-                "messages about the configuration of a repository that is named (--repository)";
-            return Err(Abort::unsupported(said));
-        }
-        let configuration = configuration?;
+        let configuration = match named {
+            Some(named) => refuse_to_name(named, &root, configuration)?,
+            None => configuration?,
+        };
         add_lines(&mut self.warnings, &configuration.warnings);
         let may_fall_back = configuration.config.boolean("vigil", "hg.fallback", false);
         self.may_fall_back = may_fall_back?;
@@ -355,9 +374,9 @@ impl Run<'_> {
         &mut self,
         config: &'c Config,
         arguments: &Arguments,
+        is_formatted: bool,
         is_debug: bool,
     ) -> Result<Colors<'c>, Abort> {
-        let is_formatted = settings::is_formatted(config, self.process, self.is_terminal)?;
         // A wrong setting of the pager is an error in these colours.
         let paging = paging(config, arguments, is_formatted, is_debug);
         let colors = Colors::new(
@@ -381,7 +400,9 @@ impl Run<'_> {
         let merged = merged.ok().flatten();
         let arguments = merged.as_ref().unwrap_or(self.arguments);
         // Mercurial does not come to what else may be wrong.
-        let _ = self.choose_pager_and_colors(config, arguments, arguments.debug);
+        if let Ok(is_formatted) = settings::is_formatted(config, self.process, self.is_terminal) {
+            let _ = self.choose_pager_and_colors(config, arguments, is_formatted, arguments.debug);
+        }
     }
 
     /// Refuses to look for a repository whose name is configured. For this, Mercurial reads the configuration of the repository
@@ -393,9 +414,7 @@ impl Run<'_> {
         let config = &self.arguments.config;
         let layers = Layers::checked(self.process, config, settings::check_first)?;
         let configuration = match repository::find(&self.process.cwd) {
-            Some(around) => {
-                layers.with_repository_once(&repository::configuration_files(&around))?
-            }
+            Some(around) => repository::configure(layers, &around)?,
             None => layers.finish(),
         };
         add_lines(&mut self.warnings, &configuration.warnings);
@@ -480,13 +499,14 @@ impl Run<'_> {
     }
 }
 
-/// Opens the repository at `root`.
+/// Returns the `opened` repository if all that it requires is understood.
 ///
 /// # Errors
-/// It is not understood, or `config` may have Mercurial open it in another way, or upgrade it first.
-fn open_repository(root: &Path, config: &Config) -> Result<Repository, Abort> {
+/// It was not opened or is not understood, or `config` may have Mercurial open it in another way, or upgrade it first.
+fn checked(opened: Result<Repository, Abort>, config: &Config) -> Result<Repository, Abort> {
     let not_opened = |abort| settings::not_opened(config, abort);
-    let repository = Repository::open(root).map_err(not_opened)?;
+    let repository = opened.map_err(not_opened)?;
+    repository.requirements.check().map_err(not_opened)?;
     extensions::check_required(config, &repository.requirements).map_err(not_opened)?;
     match settings::unsupported_upgrade(config, &repository.requirements)? {
         Some(unsupported) => Err(Abort::unsupported(unsupported)),

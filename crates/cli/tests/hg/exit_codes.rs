@@ -184,6 +184,66 @@ fn a_file_is_trusted_by_the_words_of_a_list() {
 }
 
 #[test]
+fn what_is_not_trusted_is_said_whenever_mercurial_reads_it() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, "[format]\nuse-share-safe=yes\n");
+        working.write("a", "1");
+        working.write(".hg/hgrc", "[ui]\nquiet = yes\n");
+        if std::os::unix::fs::chown(working.path(".hg/hgrc"), Some(65534), None).is_err() {
+            return skip_test("a file of another owner", "only root may give files away");
+        }
+        // Before it reads the configuration again, for the repository, and after.
+        for setting in [
+            "ui.formatted=x",
+            "ui.slash=x",
+            "ui.relative-paths=x",
+            "ui.paginate=x",
+            "devel.all-warnings=x",
+            "commands.status.verbose=x",
+            "commands.status.relative=x",
+            "pager.attend-status=x",
+            "alias.status=!",
+            "defaults.status='",
+        ] {
+            let arguments = ["status", "--config", setting];
+            match setting.split_once('.') {
+                // Mercurial fails in other words.
+                Some(("alias" | "defaults", _)) => {
+                    let (_, stderr, _) = working.vigil(&arguments);
+                    assert_eq!(stderr.matches("not trusting").count(), 1, "{stderr}");
+                }
+                _ => working.assert_same_as_hg(&arguments),
+            }
+        }
+        for arguments in [
+            &["status"][..],
+            &["status", "-r", "nope"],
+            &["status", "re:("],
+        ] {
+            working.assert_same_as_hg(arguments);
+        }
+        for file in [".hg/requires", ".hg/store/requires"] {
+            let text = std::fs::read(working.path(file)).unwrap();
+            std::fs::remove_file(working.path(file)).unwrap();
+            std::fs::create_dir(working.path(file)).unwrap();
+            working.assert_same_as_hg(&["status"]);
+            std::fs::remove_dir(working.path(file)).unwrap();
+            working.write(file, [text.as_slice(), b"unheard-of\n"].concat());
+            working.assert_same_as_hg(&["status"]);
+            working.write(file, text);
+        }
+        // A later file decides nothing about an earlier one.
+        for setting in [
+            "[trusted]\nusers = nobody\n",
+            "[ui]\nreport_untrusted = no\n",
+        ] {
+            working.write(".hg/hgrc-not-shared", setting);
+            working.assert_same_as_hg(&["status"]);
+        }
+    }
+}
+
+#[test]
 fn hooks_that_are_not_trusted_are_left_to_mercurial() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);

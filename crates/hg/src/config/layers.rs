@@ -301,34 +301,18 @@ impl<'s> Layers<'s> {
         Ok(false)
     }
 
-    /// Adds the files of a repository.
+    /// Adds the files of a repository. Mercurial reads these twice, for the command and for the repository, each time with
+    /// the same result and the same warnings.
     ///
     /// # Errors
     /// A trusted file cannot be parsed.
     pub fn with_repository(mut self, files: &RepositoryFiles) -> Result<Configuration, Abort> {
-        // Mercurial reads these files twice, for the command and for the repository, and so gives each warning twice.
-        for _ in 0..2 {
-            self.add_repository(files)?;
-        }
-        Ok(self.result)
-    }
-
-    /// Adds the files of a repository in which the command does nothing.
-    ///
-    /// # Errors
-    /// As for [`Self::with_repository`].
-    pub fn with_repository_once(mut self, files: &RepositoryFiles) -> Result<Configuration, Abort> {
-        self.add_repository(files)?;
-        Ok(self.result)
-    }
-
-    fn add_repository(&mut self, files: &RepositoryFiles) -> Result<(), Abort> {
         if self.process.get("HGRCSKIPREPO").is_none() {
             for path in &files.files {
                 self.file(path, false)?;
             }
         }
-        Ok(())
+        Ok(self.result)
     }
 
     /// Returns the configuration outside of any repository.
