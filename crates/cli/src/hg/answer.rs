@@ -67,6 +67,37 @@ pub(super) fn of_user<'p>(
     Ok(layers)
 }
 
+/// Reads the configuration that Mercurial reads before it parses the command line: with `layers`, those of
+/// [`of_user`] for the same `options`, that of the repository around the working directory, then that of the repository
+/// `named` (`-R`; empty if none is). What it says meanwhile is added to `said`.
+///
+/// # Errors
+/// The configuration is wrong, or only Mercurial knows what it would say.
+pub(super) fn read_before_parsing(
+    process: &ProcessContext<'_>,
+    layers: Layers<'_>,
+    options: &[BString],
+    named: &BString,
+    said: &mut Vec<u8>,
+) -> Result<(), Abort> {
+    let around = match repository::find(&process.cwd) {
+        Some(root) => repository::configure(layers, &root)?,
+        None => layers.finish(),
+    };
+    add_lines(said, &around.warnings);
+    let mut paths = around.config.section("paths");
+    if named.is_empty() || paths.any(|item| item.name == *named) {
+        return Ok(());
+    }
+    let Ok(root) = repository::locate(process, Some(named)) else {
+        return Ok(());
+    };
+    let layers = of_user(process, options, &mut Ok(false))?;
+    let configuration = refuse_to_name(named, &root, repository::configure(layers, &root))?;
+    add_lines(said, &configuration.warnings);
+    Ok(())
+}
+
 /// Returns the configuration of the repository at `root`, as it was `read`, if it is `named` in another way.
 ///
 /// # Errors

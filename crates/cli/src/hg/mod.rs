@@ -140,11 +140,41 @@ pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> O
 /// Returns the reply to `arguments` that cannot be parsed.
 fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) -> Reply {
     let early = EarlyOptions::of(arguments);
-    match check_before_parsing(&early.config, &early.cwd, environment) {
-        Err(reply) => reply,
-        Ok(Ok(detailed)) => wrong.into_reply(detailed),
-        Ok(Err(unsupported)) => complain(&unsupported, false),
-    }
+    let detailed = match check_before_parsing(&early.config, &early.cwd, environment) {
+        Ok(detailed) => detailed,
+        Err(reply) => return reply,
+    };
+    let mut said = Vec::new();
+    let read = read_before_parsing(&early, environment, &mut said);
+    let mut reply = match (read, detailed) {
+        (Ok(()), Ok(detailed)) => wrong.into_reply(detailed),
+        (Ok(()), Err(unsupported)) => complain(&unsupported, false),
+        (Err(abort), detailed) => {
+            let abort = answer::failure(abort, &detailed);
+            complain(&abort, detailed.unwrap_or(false))
+        }
+    };
+    reply.stderr.splice(0..0, said);
+    reply
+}
+
+/// Reads the configuration of the repository as Mercurial does before it parses the command line with these `early` options. What
+/// it says meanwhile is added to `said`.
+///
+/// # Errors
+/// That configuration is wrong.
+fn read_before_parsing(
+    early: &EarlyOptions,
+    environment: &Environment,
+    said: &mut Vec<u8>,
+) -> Result<(), Abort> {
+    let variable = |name: &str| environment.get(name).map(BString::from);
+    let process = ProcessContext {
+        cwd: directory(&early.cwd, environment)?,
+        ..open::process_of(environment, &variable)
+    };
+    let layers = answer::of_user(&process, &early.config, &mut Ok(false))?;
+    answer::read_before_parsing(&process, layers, &early.config, &early.repository, said)
 }
 
 /// Checks what Mercurial checks before it parses the command line: the user's configuration, and that the working

@@ -4,6 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::sandbox::{WorkingCopy, hg_programs};
+use vigil_testkit::sandbox::skip_test;
 
 #[test]
 fn wrong_options_print_the_help() {
@@ -149,6 +150,45 @@ fn the_configuration_and_the_directory_come_before_the_command_line() {
                 let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
                 assert_eq!(run(vigil, "hg"), run(&hg, ""), "{arguments:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn the_configuration_of_the_repository_comes_before_the_command_line() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("d/a", "1");
+        working.hg(&["init", "other"]);
+        let other = working.path("other");
+        let other = other.to_str().unwrap();
+        let assert_same = || {
+            for arguments in [
+                &["status", "--bogus"][..],
+                &["--bogus", "status"],
+                &["status", "--con", "a.b=c"],
+                &["status", "--bogus", "-R", other],
+                &["status", "--bogus", "-R", "nope"],
+                &["status", "--bogus", "--cwd", other],
+                &["status", "--bogus", "--config", "ui.detailed-exit-code=1"],
+                &["status", "--bogus", "--config", "ui.report_untrusted=no"],
+            ] {
+                working.assert_same_as_hg(arguments);
+            }
+            working.assert_same_as_hg_in("d", &["status", "--bogus"]);
+        };
+        assert_same();
+        for file in [".hg/hgrc", "other/.hg/hgrc"] {
+            for text in ["nonsense\n", "[ui]\nquiet = x\n"] {
+                working.write(file, text);
+                assert_same();
+            }
+            working.write(file, "[ui]\nquiet = yes\n");
+            assert_same();
+            if std::os::unix::fs::chown(working.path(file), Some(65534), None).is_err() {
+                return skip_test("a file of another owner", "only root may give files away");
+            }
+            assert_same();
         }
     }
 }
