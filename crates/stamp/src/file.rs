@@ -5,12 +5,13 @@ use std::io;
 use std::ops::Deref;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::retry_on_intr;
-use vigil_linux::Errno;
 use vigil_linux::map::Map;
+use vigil_linux::{Errno, errno};
 
 /// The most bytes read from anything but a regular file, since some devices have no end.
 pub const DEVICE_LEN_MAX: u64 = 1 << 20;
@@ -26,7 +27,25 @@ const PART_LEN: usize = 1 << 14;
 /// Those of open(2).
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())
+    let opened = rustix::fs::openat(CWD, path, flags, Mode::empty());
+    Ok(opened.map_err(|error| counted(error.into()))?.into())
+}
+
+/// How often a file was not read only because this process, or the whole system, had too many files open or no memory.
+static SHORTAGES: AtomicU64 = AtomicU64::new(0);
+
+/// Returns how often, in all threads so far, a file was not read only because this process, or the whole system, had too many
+/// files open or no memory. If the number grew meanwhile, an answer may lack something that another process could read.
+pub fn shortages() -> u64 {
+    SHORTAGES.load(Ordering::Relaxed)
+}
+
+/// Returns the `error` with which something could not be read, once it is counted among the [`shortages`] if it is one.
+pub fn counted(error: io::Error) -> io::Error {
+    if errno::is_shortage(errno::of(&error)) {
+        SHORTAGES.fetch_add(1, Ordering::Relaxed);
+    }
+    error
 }
 
 /// Opens the folder `path` as a starting point for lookups (`O_PATH`); it cannot be read.
@@ -174,7 +193,7 @@ pub fn read_to_end(file: File, regular_len: Option<u64>, len_max: u64) -> io::Re
 }
 
 fn no_memory() -> io::Error {
-    Errno::NOMEM.into()
+    counted(Errno::NOMEM.into())
 }
 
 #[cfg(test)]

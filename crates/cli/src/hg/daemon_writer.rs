@@ -10,6 +10,7 @@ use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Kind;
 use vigil_hg::config::ProcessContext;
+use vigil_stamp::file;
 use vigil_stamp::paths::path_of;
 
 use super::answer;
@@ -53,8 +54,13 @@ pub(crate) fn answer_from_session(
         uid: rustix::process::geteuid().as_raw(),
     };
     let is_terminal = question.terminal.is_output;
+    let shortages = file::shortages();
     let mut detailed = Ok(false);
     let answered = answer::answer(&parsed, &process, &mut detailed, working_copy, is_terminal);
+    if file::shortages() != shortages {
+        // The client may have what was lacking, here or in another thread: what cannot be read often counts as missing.
+        return Err(this_time("too many files are open"));
+    }
     if asks_for_unsent.load(Ordering::Relaxed) {
         return Err(this_time(
             "the configuration names a variable that is not known here",

@@ -9,7 +9,7 @@ use rustix::process::Pid;
 use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::daemon::Daemon;
 use vigil_testkit::process::limit_descriptors;
-use vigil_testkit::sandbox::default_parent;
+use vigil_testkit::sandbox::{default_parent, skip_test};
 
 use super::sandbox::{WorkingCopy, hg_programs};
 use super::sparse::EXTENSIONS;
@@ -179,6 +179,83 @@ fn what_the_daemon_has_too_few_descriptors_to_see_is_left_to_the_client() {
         served.working.write(&format!("{}new", "d/".repeat(28)), "");
         for _ in 0..2 {
             served.assert_same_without_daemon(&["hg", "status"], &[]);
+        }
+    }
+}
+
+#[test]
+fn what_the_daemon_cannot_open_for_want_of_descriptors_is_left_to_the_client() {
+    for hg in hg_programs() {
+        let runtime = tempfile::tempdir().unwrap();
+        let mut working = WorkingCopy::with_config(&hg, "[format]\nuse-share-safe=yes\n");
+        let folder = runtime.path().join("runtime");
+        working
+            .0
+            .set_variable("VIGIL_RUNTIME_DIR", folder.to_str().unwrap());
+        working.0.set_variable("VIGIL_DAEMON_PATIENCE_MS", "60000");
+        working.write(".hgignore", "syntax: glob\ninclude:more\n");
+        working.write("more", "syntax: glob\n*.o\n");
+        working.write("a", "1\n");
+        working.commit("first");
+        working.write("a", "2\n");
+        working.write("a.o", "");
+        working.hg(&["branch", "-q", "other"]);
+        working.hg(&["bookmark", "here"]);
+        working.write(".hg/topic", "topic");
+        working.write(".hg/hgrc", "[ui]\nquiet = yes\n");
+        let run = |arguments: &[&str], variables: &[(&str, &str)]| {
+            let mut command = working.0.command(VIGIL, &working.path(""));
+            let output = command.args(arguments).envs(variables.iter().copied());
+            output.output().unwrap()
+        };
+        for path in [
+            ".hgignore",
+            "more",
+            ".hg/branch",
+            ".hg/bookmarks",
+            ".hg/bookmarks.current",
+            ".hg/topic",
+            ".hg/dirstate",
+            ".hg/hgrc",
+            ".hg/requires",
+            ".hg/store/requires",
+            ".hg/store/phaseroots",
+            ".hg/store/00changelog.i",
+            ".hg/store/00manifest.i",
+        ] {
+            let path = working.path(path);
+            let path = path.to_str().unwrap();
+            let traced = |program: &[&str]| {
+                let before = ["-f", "-o", "/dev/null", "-e", "trace=openat", "-P", path];
+                let fault = ["-e", "inject=openat:error=EMFILE"];
+                let mut command = working.0.command("strace", &working.path(""));
+                command.args([&before[..], &fault, program].concat());
+                command
+            };
+            let tried = traced(&["true"]).output();
+            if !tried.is_ok_and(|tried| tried.status.success()) {
+                return skip_test("files that cannot be opened", "strace cannot be used");
+            }
+            let mut daemon = traced(&[VIGIL, "daemon", "run"])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            while !run(&["daemon", "status"], &[]).status.success() {
+                assert!(daemon.try_wait().unwrap().is_none());
+                std::thread::yield_now();
+            }
+            for question in [
+                &["hg", "status"][..],
+                &["status", "--format=json"],
+                &["prompt"],
+            ] {
+                let alone = run(question, &[("VIGIL_NO_DAEMON", "1")]);
+                for _ in 0..2 {
+                    assert_eq!(run(question, &[]), alone, "{path} {question:?}");
+                }
+            }
+            assert!(run(&["daemon", "stop"], &[]).status.success());
+            assert!(daemon.wait().unwrap().success());
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{Config, ProcessContext, accounts, parse};
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, python_repr, trim};
 use crate::text_file;
+use vigil_stamp::file;
 use vigil_stamp::paths::{bytes_of, path_of};
 
 /// The configuration, with warnings from reading it.
@@ -179,7 +180,7 @@ impl<'s> Layers<'s> {
     /// Reads the files of a folder whose names end in `.rc`.
     fn folder(&mut self, path: &Path) -> Result<(), Abort> {
         let there = self.process.there(path);
-        let entries = std::fs::read_dir(&there);
+        let entries = std::fs::read_dir(&there).map_err(file::counted);
         self.result.files.push(there);
         let Ok(entries) = entries else {
             return Ok(());
