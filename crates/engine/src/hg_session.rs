@@ -80,9 +80,9 @@ pub struct HgSession {
     own_folders: Option<OwnFolders>,
     /// Files whose contents were compared with those in the first parent. If the stored version changes, they are compared again.
     compared: ComparedFiles,
-    /// Files so young that the same stat data may prove more later, as of the last question whose answer is kept. The next
-    /// question looks at them again.
-    provable_later: BTreeSet<BString>,
+    /// Files so young that the same stat data may prove more later, or that could not be read, as of the last question whose
+    /// answer is kept. The next question looks at them again.
+    look_again: BTreeSet<BString>,
     /// The repository and its ignore patterns, as of the last question whose answer is kept.
     last: Option<(Repository, Arc<Ignore>)>,
     /// The parents that were found in the changelog, and the changelog's stamp at that time.
@@ -126,7 +126,7 @@ impl HgSession {
             watched: None,
             own_folders: None,
             compared: ComparedFiles::default(),
-            provable_later: BTreeSet::new(),
+            look_again: BTreeSet::new(),
             last: None,
             parents: None,
             mark: trust::mark(),
@@ -335,7 +335,7 @@ impl HgSession {
             is_remembered: memory.is_some(),
             ignored_directories,
         };
-        let (compared, provable_later) = (&mut self.compared, &mut self.provable_later);
+        let (compared, look_again) = (&mut self.compared, &mut self.look_again);
         let root = &self.root;
         let question_of = HgQuestion {
             request,
@@ -377,7 +377,7 @@ impl HgSession {
                     .is_ok_and(|found| !found.unlisted.is_empty() || !found.unknown.is_empty()),
             );
             compared.add(system.take_unsure());
-            *provable_later = system.provable_later();
+            *look_again = system.look_again();
             let found = found?;
             match ScanError::beyond_means(&found).filter(|_| is_of_daemon) {
                 Some(error) => Err(error),
@@ -594,7 +594,7 @@ fn scan_what_changed<'w>(
         })
     };
     let found = watched.findings(key, change_filter, Vec::new, &recorded.tracked, scan, None)?;
-    watched.invalidate_entries(&system.provable_later());
+    watched.invalidate_entries(&system.look_again());
     Ok(match found {
         Found::Fresh(findings) => Cow::Owned(*findings),
         Found::Kept => watched.known().map(Cow::Borrowed).unwrap_or_default(),

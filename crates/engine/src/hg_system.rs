@@ -134,8 +134,8 @@ pub(crate) struct HgSystem<'a> {
     failures: AtomicUsize,
     /// The files whose stat data do not decide, each with the identity of what it was compared with, if that can be known.
     unsure: Mutex<BTreeMap<BString, u64>>,
-    /// The files so young that the same stat data may prove more later.
-    provable_later: Mutex<BTreeSet<BString>>,
+    /// As [`Self::look_again`] returns them.
+    look_again: Mutex<BTreeSet<BString>>,
     /// Directories with recorded files that are other repositories.
     nested: Mutex<Vec<BString>>,
     /// What the dirstate says about directories that Mercurial listed.
@@ -154,7 +154,7 @@ impl<'a> HgSystem<'a> {
             compared: Mutex::default(),
             without_version: Mutex::default(),
             unsure: Mutex::default(),
-            provable_later: Mutex::default(),
+            look_again: Mutex::default(),
             nested: Mutex::default(),
         }
     }
@@ -249,9 +249,10 @@ impl<'a> HgSystem<'a> {
         Some(with)
     }
 
-    /// Returns the files so young that the same stat data may prove more later.
-    pub(crate) fn provable_later(&self) -> BTreeSet<BString> {
-        self.provable_later.lock().clone()
+    /// Returns the files so young that the same stat data may prove more later, and those that could not be read, which may be
+    /// readable later and look the same.
+    pub(crate) fn look_again(&self) -> BTreeSet<BString> {
+        self.look_again.lock().clone()
     }
 
     /// Marks the files in `found` that could not be read, on disk or in the store, as opposed to those with other contents.
@@ -275,6 +276,7 @@ impl<'a> HgSystem<'a> {
             };
             if !path.is_some_and(can_be_read) {
                 *observed = Observed::Present(UNREADABLE);
+                self.look_again.lock().extend(path.map(ToOwned::to_owned));
             }
         }
     }
@@ -460,7 +462,7 @@ impl System for HgSystem<'_> {
             && entry.flags.has(Flags::HAS_MTIME)
             && stat.mtime_s >= self.inputs.now.s
         {
-            self.provable_later.lock().insert(path());
+            self.look_again.lock().insert(path());
         }
         match verdict(&entry, is_copy, Some(stat), self.inputs.now) {
             Verdict::Modified => Err(Difference::Certain(Observed::Present(FileMode::FILE))),

@@ -211,6 +211,7 @@ fn what_the_daemon_cannot_open_for_want_of_descriptors_is_left_to_the_client() {
         for path in [
             ".hgignore",
             "more",
+            "a",
             ".hg/branch",
             ".hg/bookmarks",
             ".hg/bookmarks.current",

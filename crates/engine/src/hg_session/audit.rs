@@ -106,7 +106,7 @@ impl HgSession {
         Ok(compared.map(|differences| {
             // If a new second began meanwhile, the stat data of young files may prove more now.
             let is_settled =
-                |(one, ..): &(Disagreement, _, _)| !self.provable_later.contains(&one.path);
+                |(one, ..): &(Disagreement, _, _)| !self.look_again.contains(&one.path);
             let differences = differences.into_iter().filter(is_settled);
             differences.map(difference).collect()
         }))
