@@ -285,6 +285,10 @@ fn a_status_fetches_attributes_that_were_left_out() {
             sandbox.assert_all_same("blobs", &before, &[(&["status", "-s"], "")]);
         }
     }
+    // What is wrong in other attributes is said once.
+    let before = "git --no-lazy-fetch read-tree HEAD && git config filter.louder.clean 'tr A-Z a-z' && echo ONE >one &&
+                  echo '!one text' >.git/info/attributes";
+    sandbox.assert_all_same("blobs", before, &[(&["status", "-s"], "")]);
 }
 
 #[test]

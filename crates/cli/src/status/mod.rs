@@ -127,6 +127,8 @@ fn answer_with(
     // Attributes are missing that a partial clone left out. git fetches them.
     if status.as_ref().is_err_and(SessionError::is_of_fetching) {
         session.fetch_missing().map_err(refuse)?;
+        // The second look has the messages of the first again.
+        session.take_messages();
         status = session.status(&plan.request);
     }
     drop(display);
