@@ -293,6 +293,22 @@ fn grafts_are_called_deprecated_where_tags_point_to_tags() {
     sandbox.assert_same(&["describe", "HEAD~1"], "");
 }
 
+/// What a tag says of the type of its target may make a second look at all references necessary.
+#[test]
+fn a_bad_name_of_a_replacement_is_reported_where_tags_point_to_tags() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["tag", "-m", "tag", "first", "HEAD~1"]);
+    sandbox.git(["tag", "-m", "tag of a tag", "second", "first"]);
+    sandbox.git(["update-ref", "refs/replace/bad", "HEAD"]);
+    for arguments in [
+        &["describe"][..],
+        &["describe", "HEAD~1"],
+        &["describe", "HEAD~1", "HEAD"],
+    ] {
+        sandbox.assert_same(arguments, "");
+    }
+}
+
 #[test]
 fn missing_alternates_are_reported_when_an_object_is_asked_for() {
     for lines in [

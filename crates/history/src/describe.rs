@@ -86,6 +86,7 @@ impl<'a> Describer<'a> {
             context.objects.set_reported_once(had_said);
             commits = Commits::new(context.objects);
         }
+        let had_said_before_names = context.objects.reported_once();
         let mut names = Names::read(question, context, &commits, commit)?;
         if context.objects.history().has_replacements() {
             // A missing replacement is an error or not depending on what is known of the replaced object.
@@ -94,6 +95,7 @@ impl<'a> Describer<'a> {
         if context.objects.has_non_commit_claims() {
             // The claims of tags count in their order, and are kept: so all tags are read, none is left out.
             context.objects.take_messages();
+            context.objects.set_reported_once(had_said_before_names);
             resolve_again(&mut only);
             commits = Commits::new(context.objects);
             names = Names::read(question, context, &commits, None)?;
