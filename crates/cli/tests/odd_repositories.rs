@@ -293,6 +293,22 @@ fn grafts_are_called_deprecated_where_tags_point_to_tags() {
     sandbox.assert_same(&["describe", "HEAD~1"], "");
 }
 
+/// Where nothing changes the history that it records, commits are read from the commit-graph.
+#[test]
+fn grafts_without_effect_are_called_deprecated_though_there_is_a_commit_graph() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["commit-graph", "write", "--reachable"]);
+    for lines in ["", "# comment\n", "bad line\n"] {
+        sandbox.write_in_git_dir("info/grafts", lines);
+        for arguments in QUESTIONS {
+            sandbox.assert_same(arguments, "");
+        }
+        sandbox.assert_same_name(":/b");
+        sandbox.assert_same_name("HEAD");
+        sandbox.assert_same_name("HEAD~1");
+    }
+}
+
 /// What a tag says of the type of its target may make a second look at all references necessary.
 #[test]
 fn a_bad_name_of_a_replacement_is_reported_where_tags_point_to_tags() {

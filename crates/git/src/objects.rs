@@ -530,8 +530,8 @@ impl Objects {
         Ok(links)
     }
 
-    /// Reports what git writes about grafts when it parses the first commit.
-    fn say_grafts(&self) {
+    /// Reports what git writes about grafts when it parses the first commit, or before it takes that from the commit-graph.
+    pub fn say_grafts(&self) {
         let notices = self.history.take_notices();
         self.readers
             .add_messages(notices.iter().map(|line| raw(line).to_string()).collect());

@@ -263,6 +263,7 @@ impl<'a> Commits<'a> {
         if let Source::Graph(position) = commit.source
             && self.read_in_graph(number, position)
         {
+            self.objects.say_grafts();
             let checked = self.check_recorded(number);
             if checked.is_err()
                 && let Some(commit) = self.get_mut(number)
