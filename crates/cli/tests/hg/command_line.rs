@@ -546,5 +546,15 @@ fn the_configuration_that_belongs_to_an_installation_counts() {
         for first in [bin.to_str().unwrap(), "../home/installed/bin"] {
             assert_eq!(answer(vigil, &["hg"], first), expected, "{first}");
         }
+        // Messages name it without `..`.
+        std::fs::write(folder.join("hgrc"), "bad line\n").unwrap();
+        let roundabout = installed.join("etc/../bin");
+        let expected = answer(&roundabout.join("hg"), &[], "/nope");
+        assert!(
+            expected.1.contains("/installed/etc/mercurial/hgrc:1"),
+            "{expected:?}"
+        );
+        let answered = answer(vigil, &["hg"], roundabout.to_str().unwrap());
+        assert_eq!(answered, expected);
     }
 }

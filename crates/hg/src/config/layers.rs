@@ -9,7 +9,7 @@ use vigil_linux::stat::stat_path;
 
 use super::{Config, ProcessContext, accounts, parse};
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, python_repr, trim};
+use crate::bytes::{bytes, normal_path, python_repr, trim};
 use crate::text_file;
 use vigil_stamp::file;
 use vigil_stamp::paths::{bytes_of, path_of};
@@ -104,6 +104,7 @@ impl<'s> Layers<'s> {
                     .chain([Path::new("/")])
                 {
                     let folder = top.join("etc/mercurial");
+                    let folder = path_of(&normal_path(bytes_of(&folder))).to_owned();
                     layers.file(&folder.join("hgrc"), true)?;
                     layers.folder(&folder.join("hgrc.d"))?;
                 }
