@@ -533,8 +533,10 @@ impl Objects {
     /// Reports what git writes about grafts when it parses the first commit, or before it takes that from the commit-graph.
     pub fn say_grafts(&self) {
         let notices = self.history.take_notices();
-        self.readers
-            .add_messages(notices.iter().map(|line| raw(line).to_string()).collect());
+        if !notices.is_empty() {
+            self.readers
+                .add_messages(notices.iter().map(|line| raw(line).to_string()).collect());
+        }
     }
 
     /// Fails if a tag claimed that `id`, to which a commit-graph leads, is not a commit.
