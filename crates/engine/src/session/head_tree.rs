@@ -42,9 +42,7 @@ pub(super) fn tree_of(
 pub(super) fn explained(repository: &Repository, head: &Head, error: SessionError) -> SessionError {
     let (tree, directory) = match &error {
         // Nothing is fetched when it is read again.
-        SessionError::Objects(objects::Error::Unreadable(reason)) if reason.is_of_fetching() => {
-            return error;
-        }
+        _ if error.is_of_fetching() => return error,
         SessionError::Staged(
             staged::Error::Missing { id, path } | staged::Error::Unreadable { id, path, .. },
         ) => (Some(*id), Some(path.clone())),
