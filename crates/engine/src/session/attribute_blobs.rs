@@ -188,15 +188,7 @@ pub(super) fn explained(repository: &Repository, error: objects::Error) -> Sessi
         ) => messages_about(repository, id),
         _ => Vec::new(),
     };
-    let source = SessionError::from(error);
-    match messages.is_empty() {
-        true => source,
-        false => SessionError::Damaged {
-            messages,
-            directory: None,
-            source: Box::new(source),
-        },
-    }
+    SessionError::from(error).explained(messages, None)
 }
 
 /// Returns what git writes when it reads the damaged object `id`.

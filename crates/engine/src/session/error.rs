@@ -112,6 +112,18 @@ impl SessionError {
         matches!(self, Self::Objects(objects::Error::Unreadable(reason)) if reason.is_of_fetching())
     }
 
+    /// Returns the error with the lines that git writes before it, and the `directory` whose tree is damaged, if there are any.
+    pub(super) fn explained(self, messages: Vec<String>, directory: Option<BString>) -> Self {
+        match messages.is_empty() && directory.is_none() {
+            true => self,
+            false => Self::Damaged {
+                messages,
+                directory,
+                source: Box::new(self),
+            },
+        }
+    }
+
     /// Returns the prefix that git puts before the text.
     pub fn label(&self) -> &'static str {
         match self {

@@ -64,15 +64,7 @@ pub(super) fn explained(repository: &Repository, head: &Head, error: SessionErro
         None => reread(&objects, &head).err(),
     };
     let source = failed.unwrap_or(error);
-    let messages = objects.take_messages();
-    match messages.is_empty() && directory.is_none() {
-        true => source,
-        false => SessionError::Damaged {
-            messages,
-            directory,
-            source: Box::new(source),
-        },
-    }
+    source.explained(objects.take_messages(), directory)
 }
 
 /// How many times git asks for the type of HEAD's commit before reading it. It reports the damage each
