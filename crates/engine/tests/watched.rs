@@ -507,6 +507,22 @@ fn attributes_that_come_back_count_at_once() {
         fs::rename(&kept, &object).unwrap();
         play.assert_same(&mut watched, &[1, 3, 4], &format!("{damage:?}"));
     }
+    for damage in [None, Some("damaged")] {
+        let mut watched = play.session(Some(&watcher));
+        fs::rename(&object, &kept).unwrap();
+        play.assert_same(&mut watched, &[0, 0], &format!("without, {damage:?}"));
+        // What is not looked at again is kept, but it does not hold without a look for the object.
+        assert!(watched.basis("a".into()).is_some());
+        assert!(!watched.watches_everything());
+        if let Some(damage) = damage {
+            fs::write(&object, damage).unwrap();
+            let error = watched.prompt(&PromptRequest::EVERYTHING, None);
+            assert!(error.unwrap_err().to_string().contains("corrupt"));
+        }
+        fs::rename(&kept, &object).unwrap();
+        play.assert_same(&mut watched, &[0, 0], &format!("with, {damage:?}"));
+        assert!(watched.watches_everything());
+    }
 }
 
 #[test]

@@ -111,6 +111,10 @@ impl Session {
             let text = "oops in prep_exclude".to_owned();
             return Err(repository::Error::Refused(text).into());
         }
+        // git would fetch what is lacked, if it needs it still.
+        if let Some(watched) = &mut self.watched {
+            watched.forget_lacking();
+        }
         let mut warnings = Vec::new();
         let (comparison, findings) = self.read_and_compare(request, &pathspec, &mut warnings)?;
         let Some(index) = &self.index else {

@@ -1,5 +1,6 @@
 //! Attributes from outside the working tree: from the index, or from a tree.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -61,8 +62,14 @@ pub(super) struct MissedAttributes {
     is_missing: AtomicBool,
     is_asked_for: AtomicBool,
     failure: Mutex<Option<objects::Error>>,
-    /// The first object that is not here.
-    absent: Mutex<Option<ObjectId>>,
+    absent: Mutex<Absent>,
+}
+
+/// Objects that were asked for and are not here.
+#[derive(Debug, Default)]
+struct Absent {
+    first: Option<ObjectId>,
+    all: BTreeSet<ObjectId>,
 }
 
 impl MissedAttributes {
@@ -71,11 +78,13 @@ impl MissedAttributes {
         self.is_missing.store(is_missing, Ordering::Relaxed);
         self.is_asked_for.store(false, Ordering::Relaxed);
         *self.failure.lock() = None;
-        *self.absent.lock() = None;
+        *self.absent.lock() = Absent::default();
     }
 
     fn miss(&self, id: ObjectId) {
-        self.absent.lock().get_or_insert(id);
+        let mut absent = self.absent.lock();
+        absent.first.get_or_insert(id);
+        absent.all.insert(id);
     }
 
     /// Reads the blob that `find` finds. The first error is kept; git exits over it, so nothing is read after it.
@@ -119,14 +128,19 @@ impl MissedAttributes {
         }
     }
 
-    /// Whether an object was asked for that is not here or could not be read.
-    pub(super) fn has_lacked_any(&self) -> bool {
-        self.failure.lock().is_some() || self.absent.lock().is_some()
+    /// Whether an error is kept over which git would have exited.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.lock().is_some()
     }
 
-    /// An object that was asked for and is not here.
-    pub(super) fn absent(&self) -> Option<ObjectId> {
-        *self.absent.lock()
+    /// The first object that was asked for and is not here.
+    pub(super) fn first_absent(&self) -> Option<ObjectId> {
+        self.absent.lock().first
+    }
+
+    /// Takes the objects that were asked for and are not here.
+    pub(super) fn take_absent(&self) -> BTreeSet<ObjectId> {
+        std::mem::take(&mut self.absent.lock().all)
     }
 
     /// Whether missing attributes were asked for.

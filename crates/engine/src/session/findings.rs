@@ -135,16 +135,22 @@ impl Session {
             return Err(error.into());
         }
         let mut watched = self.watched.take();
+        if let Some(watched) = &mut watched {
+            watched.forget_if_here(|id| self.objects.is_here(id));
+        }
         let found = match self.way_to_look(request, pathspec, part, ignore_rules) {
             Some(look) => look.find(watched.as_mut()),
             None => Ok(Found::default()),
         };
         let found = match &mut watched {
-            // Nothing in the working copy changes when the objects are there again.
-            Some(watched) if self.missed_attributes.has_lacked_any() => {
+            Some(watched) if self.missed_attributes.has_failed() => {
                 found.map(|found| watched.keep_no_longer(found))
             }
-            _ => found,
+            Some(watched) => {
+                let absent = self.missed_attributes.take_absent();
+                found.map(|found| watched.note_lacked(found, absent))
+            }
+            None => found,
         };
         self.watched = watched;
         found

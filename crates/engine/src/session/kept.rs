@@ -75,7 +75,9 @@ impl Session {
         };
         let rests_on_more = self.index.as_ref().is_none_or(rests_on_more)
             || SourceTree::of(&self.repository).is_some();
-        if rests_on_more || watched.is_some_and(|watched| !watched.mounted_files().is_empty()) {
+        let is_more =
+            |watched: &WatchedFindings| !watched.mounted_files().is_empty() || watched.lacks_any();
+        if rests_on_more || watched.is_some_and(is_more) {
             return false;
         }
         let silent_paths = watched.and_then(|watched| watched.silent_paths());

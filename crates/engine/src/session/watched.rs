@@ -70,11 +70,17 @@ pub(crate) trait ChangeFilter {
 /// The most directories that are noted for a monitor that has yet to ask: all questions add to them, but it may never ask.
 const UNTOLD_MAX: usize = 1000;
 
+/// The most objects that findings may lack to be kept: each is looked for with each question.
+const LACKED_MAX: usize = 100;
+
 /// The findings in a watched working tree.
 pub(crate) struct WatchedFindings {
     watcher: Arc<Watcher>,
     tree: Option<(Top, Arc<WatchedTree>)>,
     kept: Vec<Kept>,
+    /// The objects, with attributes, that were not here when something in `kept` was found. Nothing in the working tree changes
+    /// when one is here again.
+    lacked: BTreeSet<ObjectId>,
     /// Why what was found for the last question is not kept, if so.
     not_kept: Option<&'static str>,
     linked: Linked,
@@ -167,6 +173,7 @@ impl WatchedFindings {
             watcher,
             tree: None,
             kept: Vec::new(),
+            lacked: BTreeSet::new(),
             not_kept: None,
             linked: Linked::default(),
             mounted: Vec::new(),
@@ -189,10 +196,40 @@ impl WatchedFindings {
     pub(crate) fn keep_no_longer(&mut self, found: Found) -> Found {
         let last = self.kept.pop();
         self.kept.clear();
+        self.lacked.clear();
         match (found, last) {
             (Found::Kept, Some(last)) => Found::fresh(last.known.findings().clone()),
             (found, _) => found,
         }
+    }
+
+    /// Forgets all findings if an object that they lacked is here by now, as `is_here` tells.
+    pub(super) fn forget_if_here(&mut self, is_here: impl Fn(&ObjectId) -> bool) {
+        if self.lacked.iter().any(is_here) {
+            self.kept.clear();
+            self.lacked.clear();
+        }
+    }
+
+    /// Forgets all findings if they lacked any object.
+    pub(super) fn forget_lacking(&mut self) {
+        self.forget_if_here(|_| true);
+    }
+
+    /// Notes that the findings of the last question, `found`, lacked the objects `absent`, and returns them.
+    pub(super) fn note_lacked(&mut self, found: Found, absent: BTreeSet<ObjectId>) -> Found {
+        if let Found::Kept = found {
+            self.lacked.extend(absent);
+        }
+        match self.lacked.len() <= LACKED_MAX {
+            true => found,
+            false => self.keep_no_longer(found),
+        }
+    }
+
+    /// Whether any object with attributes was not here when what is kept was found.
+    pub(super) fn lacks_any(&self) -> bool {
+        !self.lacked.is_empty()
     }
 
     /// What may change without an event, by the findings for the last question.
