@@ -388,6 +388,19 @@ fn without_a_question_nothing_is_wrong() {
     }
 }
 
+#[test]
+fn input_that_cannot_be_read_is_at_its_end() {
+    let sandbox = Sandbox::new("sha1");
+    for batch in ["--batch", "--batch-check", "--batch-command"] {
+        let [ours, theirs] = [VIGIL, "git"].map(|program| {
+            let mut command = sandbox.command(program, "", ["cat-file", batch]);
+            let folder = std::fs::File::open(sandbox.top()).unwrap();
+            command.stdin(folder).output().unwrap()
+        });
+        assert_eq!(ours, theirs);
+    }
+}
+
 /// If the reader goes away, the command dies of the signal without a message, as git does.
 #[test]
 fn a_closed_pipe_ends_cat_file_quietly() {

@@ -5,7 +5,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use bstr::{BStr, BString, ByteSlice};
-use rustix::io::Errno;
 use vigil_git::remote_objects;
 use vigil_history::revision;
 use vigil_linux::process::cores;
@@ -59,10 +58,7 @@ impl Questions {
     }
 
     /// Waits for the first line. Returns `false` if the input ends before.
-    ///
-    /// # Errors
-    /// Standard input cannot be read.
-    pub(super) fn wait(&mut self) -> Result<bool, Errno> {
+    pub(super) fn wait(&mut self) -> bool {
         self.input.wait()
     }
 
@@ -71,11 +67,9 @@ impl Questions {
         !self.retry_queue.is_empty() || self.input.has_line()
     }
 
-    fn next(&mut self) -> Result<Option<BString>, Errno> {
-        match self.retry_queue.pop_front() {
-            Some(line) => Ok(Some(line)),
-            None => Ok(self.input.next()?.map(BStr::to_owned)),
-        }
+    fn next(&mut self) -> Option<BString> {
+        let retried = self.retry_queue.pop_front();
+        retried.or_else(|| self.input.next().map(BStr::to_owned))
     }
 }
 
@@ -173,7 +167,7 @@ impl<'a> Lines<'a> {
         } else if self.printer.output.flush_if_full()? {
             self.written();
         }
-        Ok(self.questions.next()?)
+        Ok(self.questions.next())
     }
 
     fn commands(&mut self) -> Result<(), Failure> {

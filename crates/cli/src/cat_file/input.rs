@@ -2,7 +2,6 @@
 
 use bstr::{BStr, ByteSlice};
 use rustix::event::PollFlags;
-use rustix::io::Errno;
 use vigil_linux::blocking::until_ready;
 
 /// How much is read at a time, in bytes.
@@ -39,27 +38,21 @@ impl Input {
     }
 
     /// Waits until there is a whole line, or no more input. Returns whether there is a line.
-    ///
-    /// # Errors
-    /// Standard input cannot be read.
-    pub(super) fn wait(&mut self) -> Result<bool, Errno> {
+    pub(super) fn wait(&mut self) -> bool {
         while !self.has_line() {
-            self.read()?;
+            self.read();
         }
-        Ok(self.start < self.buf.len())
+        self.start < self.buf.len()
     }
 
     /// Reads the next line without its terminator; `None` after the last. To git it is a C string and ends at the first NUL.
-    ///
-    /// # Errors
-    /// Standard input cannot be read.
-    pub(super) fn next(&mut self) -> Result<Option<&BStr>, Errno> {
+    pub(super) fn next(&mut self) -> Option<&BStr> {
         let end = loop {
             match self.line_end() {
                 Some(end) => break end,
-                None if self.is_at_end && self.start == self.buf.len() => return Ok(None),
+                None if self.is_at_end && self.start == self.buf.len() => return None,
                 None if self.is_at_end => break self.buf.len(),
-                None => self.read()?,
+                None => self.read(),
             }
         };
         let line = self.buf.get(self.start..end).unwrap_or_default();
@@ -72,7 +65,7 @@ impl Input {
         };
         self.is_blank = line.is_empty() && self.delimiter == b'\n';
         let len = line.find_byte(0).unwrap_or(line.len());
-        Ok(Some(line.get(..len).unwrap_or_default().as_bstr()))
+        Some(line.get(..len).unwrap_or_default().as_bstr())
     }
 
     /// Returns whether the last line is completely empty to git: it holds no NUL, not even as its terminator.
@@ -88,7 +81,8 @@ impl Input {
         end
     }
 
-    fn read(&mut self) -> Result<(), Errno> {
+    /// Reads more. To git, what cannot be read has ended.
+    fn read(&mut self) {
         self.buf.drain(..self.start);
         self.searched = self.searched.saturating_sub(self.start);
         self.start = 0;
@@ -96,8 +90,7 @@ impl Input {
         let stdin = rustix::stdio::stdin();
         let read = until_ready(stdin, PollFlags::IN, || {
             rustix::io::read(stdin, rustix::buffer::spare_capacity(&mut self.buf))
-        })?;
-        self.is_at_end = read == 0;
-        Ok(())
+        });
+        self.is_at_end = read.unwrap_or(0) == 0;
     }
 }

@@ -137,7 +137,7 @@ fn in_batch(
     }
     let format = Format::parse(arguments.format.as_bstr())?;
     // What changes until the first question counts, as for git: replacements, alternates, grafts.
-    if !questions.wait()? {
+    if !questions.wait() {
         return Ok(());
     }
     loop {
