@@ -761,6 +761,15 @@ fn patches_show_nothing_of_files_that_are_only_touched() {
         let tool = format!("diff.other.textconv={tool}");
         sandbox.assert_same_as_git(&["-c", &tool, "--no-optional-locks", "status", "-vv"]);
     }
+    for ignored in ["all", "none"] {
+        let option = format!("--ignore-submodules={ignored}");
+        sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-vv", &option]);
+    }
+    let id = sandbox.git(["hash-object", "-w", "changed"]);
+    let ours = format!("100644 {} 2\tin conflict\n", id.trim_end());
+    let update = sandbox.output("", ["update-index", "--index-info"], ours);
+    assert!(update.status.success());
+    sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-vv"]);
     std::fs::remove_file(sandbox.top().join("touched")).unwrap();
     sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-vv"]);
 }

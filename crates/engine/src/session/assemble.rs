@@ -34,7 +34,7 @@ use vigil_git::staged::{StagedChange, StagedDiff};
 use vigil_history::branch::BranchStatus;
 use vigil_history::revision::head::HeadByName;
 use vigil_model::tracked::{ByNumber, TrackedFile};
-use vigil_scan::{PathFilter, Timing};
+use vigil_scan::{Observed, PathFilter, Timing};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -318,6 +318,7 @@ impl Assembly<'_> {
         status.untracked = std::mem::take(&mut findings.untracked);
         status.ignored = std::mem::take(&mut findings.ignored);
         notices.extend(git_system::unknown(&findings.unknown));
+        let differing = std::mem::take(&mut findings.tracked);
         notices.extend(self.warnings(warnings, findings)?);
         // What was read only once causes a message only once.
         let messages = self.messages_in_order(said_before_submodules);
@@ -342,7 +343,7 @@ impl Assembly<'_> {
             status.action = Operation::detect(&session.repository, &session.refs)?.action();
         }
         if self.request.long {
-            status.long = Some(self.long(&sparse, &status.changes, &mut status.warnings)?);
+            status.long = Some(self.long(&sparse, &differing, &mut status)?);
         }
         Ok(status)
     }
@@ -469,8 +470,8 @@ impl Assembly<'_> {
     fn long(
         &self,
         sparse: &SparseIndex<'_>,
-        changes: &[(BString, Change)],
-        warnings: &mut Vec<BString>,
+        differing: &[(u32, Observed)],
+        status: &mut Status,
     ) -> Result<LongStatus, SessionError> {
         let (session, comparison) = (self.session, self.comparison);
         let question = LongQuestion {
@@ -484,14 +485,15 @@ impl Assembly<'_> {
             self.request,
             &comparison.head.own,
             sparse.stays_sparse,
-            warnings,
+            &mut status.warnings,
         )?;
         long.searched_in = comparison.searched_in;
         let patches = PatchQuestion {
             submodules: session.submodules(),
             request: self.request,
             tracked: &self.index.tracked,
-            changes,
+            changes: &status.changes,
+            differing,
             sparse: sparse.unexpanded(),
         };
         let is_asked_for = |path: &BStr, mode: FileMode| self.is_asked_for(path, mode);

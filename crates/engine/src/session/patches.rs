@@ -9,7 +9,7 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::mode::FileMode;
-use vigil_model::tracked::{Tracked, TrackedFile};
+use vigil_model::tracked::{ByNumber, Tracked, TrackedFile};
 
 use super::collapsed::Collapsed;
 use super::submodules::{SubmoduleRules, Submodules};
@@ -18,6 +18,7 @@ use crate::status::{Change, PatchRules, StatusRequest};
 use vigil_git::objects::TREE_DEPTH_MAX;
 use vigil_git::staged::StagedDiff;
 use vigil_model::request::IgnoreSubmodules;
+use vigil_scan::Observed;
 
 /// How often git may compare an entry of the index with a path: it goes through all paths for each entry.
 const MATCHES_MAX: u64 = 20_000_000;
@@ -44,6 +45,8 @@ pub(super) struct PatchQuestion<'s> {
     pub(super) tracked: &'s Tracked,
     /// The changes in the answer.
     pub(super) changes: &'s [(BString, Change)],
+    /// The entries that differ from the working tree, or are in conflict, by number: [`vigil_scan::Findings::tracked`].
+    pub(super) differing: &'s [(u32, Observed)],
     /// The sparse index that git works with to the end, if any.
     pub(super) sparse: Option<&'s Collapsed<'s>>,
 }
@@ -99,23 +102,16 @@ impl PatchQuestion<'_> {
     /// Returns the only paths with patches of the working tree. git's `status` has looked at the files of its question before, and
     /// passes over those that were only touched: their diff drivers, and warnings about their line endings, are not wanted.
     fn unstaged_only(&self, without: &[BString]) -> Option<Vec<BString>> {
-        // git looks again at what the question was not about, and shows submodules that it ignored.
-        if !self.request.pathspecs.is_empty() || self.request.ignore_submodules.is_some() {
+        // git looks again at what the question was not about.
+        if !self.request.pathspecs.is_empty() {
             return None;
         }
         let mut only = Vec::new();
-        for (path, change) in self.changes {
-            match change {
-                Change::Tracked(change) if change.unstaged.is_none() => {}
-                Change::Tracked(change) => {
-                    let source = change.unstaged_source.as_ref();
-                    only.extend(source.map(|source| source.path.clone()));
-                    only.push(path.clone());
-                }
-                // A deleted file may count as renamed to one in conflict, and is then in no change.
-                Change::Unmerged(_) => return None,
-            }
-        }
+        let mut entries = ByNumber::new(self.tracked);
+        let differing = self.differing.iter();
+        let differing = differing.filter_map(|(number, _)| entries.get(*number));
+        let differing = differing.filter(|entry| !entry.mode.is_gitlink());
+        only.extend(differing.map(|entry| entry.path));
         // Patches and answers follow different rules about submodules.
         let without: HashSet<&BStr> = without.iter().map(|path| path.as_bstr()).collect();
         let visit = |_, path: &BStr, file: &TrackedFile<'_>| {
