@@ -20,6 +20,7 @@ mod error;
 mod excludes;
 mod findings;
 mod gitmodules;
+mod governing;
 mod head_changes;
 mod head_tree;
 mod ignored_changes;

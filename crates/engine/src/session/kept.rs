@@ -8,8 +8,9 @@ use vigil_model::path::is_at_or_below;
 use vigil_model::tracked::Tracked;
 use vigil_scan::SilentPaths;
 
+use super::governing::governing_files;
 use super::watch_basis::Basis;
-use super::watched::{UNWATCHED, WatchedFindings, governing};
+use super::watched::{UNWATCHED, WatchedFindings};
 use super::{IndexState, Session, SessionError, WatchPositions, WatchReport};
 use crate::status::{Status, StatusRequest};
 
@@ -102,7 +103,7 @@ impl Session {
     /// Returns what answers about `path` are based on; `None` if nothing is kept about the working tree.
     pub fn basis(&self, path: &BStr) -> Option<Basis> {
         let tracked = self.index.as_ref().map(|index| &index.tracked);
-        basis(self.watched.as_ref()?, tracked, path, governing(path))
+        basis(self.watched.as_ref()?, tracked, path, governing_files(path))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,20 +11,16 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::mounts;
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::ObjectId;
-use vigil_model::path::{directory_len, join};
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
+use vigil_model::tracked::{Tracked, TrackedEntry, TreeDiff};
 use vigil_scan::{Disagreement, Findings, Focus, KeptFindings, ScanError, SilentPaths, Watch};
 use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
+use super::governing::{ToLookAt, governed_otherwise, linked_at};
 use super::linked::Linked;
 use super::silent_looks::SilentLooks;
 use super::watch_basis::LastChange;
-use crate::git_ignore_files::FILE_NAME;
-
-/// Files that affect more than themselves when they change: what is ignored below, and how contents are compared.
-const GOVERNING: [&[u8]; 2] = [FILE_NAME, b".gitattributes"];
 
 /// The number of questions whose findings are kept: those of prompts, of git's status, and one or two with options.
 const QUESTIONS_MAX: usize = 4;
@@ -513,7 +508,8 @@ impl WatchedFindings {
         tree_diff: &TreeDiff,
         is_in_doubt: impl Fn(&TrackedEntry) -> bool,
     ) {
-        let governed = governed_otherwise(&self.tree, before.1, now.1, tree_diff);
+        let top = self.tree.as_ref().map(|(top, _)| top.path.as_path());
+        let governed = governed_otherwise(top, before.1, now.1, tree_diff);
         let files_max = one_by_one_max(now.1);
         self.kept.retain_mut(|kept| {
             if kept.key.index != before.0 {
@@ -577,15 +573,6 @@ impl Kept {
     }
 }
 
-/// Returns the files that govern the verdict on `path`.
-pub(super) fn governing(path: &BStr) -> impl Iterator<Item = BString> {
-    let folders = path.find_iter(b"/").map(|end| end.saturating_add(1));
-    [0].into_iter().chain(folders).flat_map(|len| {
-        let folder = path.get(..len).unwrap_or_default();
-        GOVERNING.map(|name| BString::from([folder, name].concat()))
-    })
-}
-
 /// Returns the files below `top` over which another is mounted, from the top. A mount or unmount there has everything looked
 /// at.
 pub(super) fn mounted_files(top: &Path) -> Vec<BString> {
@@ -599,15 +586,6 @@ pub(super) fn mounted_files(top: &Path) -> Vec<BString> {
         Some(path.as_os_str().as_bytes().into())
     };
     files.filter_map(from_top).collect()
-}
-
-/// Returns the governing files at `top` that have several hard links. A new link elsewhere causes no event.
-fn linked_at(top: &Path) -> impl Iterator<Item = BString> {
-    let is_linked = |name: &&[u8]| {
-        let stat = lstat_path(&top.join(OsStr::from_bytes(name)));
-        stat.is_ok_and(|stat| stat.is_file() && stat.nlink > 1)
-    };
-    GOVERNING.into_iter().filter(is_linked).map(BString::from)
 }
 
 /// Returns the paths in an answer besides tracked files, in order: those that are untracked, and those that warnings name.
@@ -625,89 +603,6 @@ fn shown(findings: &Findings) -> Cow<'_, [BString]> {
 fn one_by_one_max(tracked: &Tracked) -> usize {
     let files = tracked.sums().entries as usize;
     PATHS_MIN.max(files / FILES_FOR_A_PATH)
-}
-
-/// What to look at because of changes.
-struct ToLookAt {
-    paths: BTreeSet<BString>,
-    /// Folders to look at with everything below.
-    folders: BTreeSet<BString>,
-    /// Directories of tracked files whose ignore rules changed: what is not tracked there and below is to be looked for.
-    ruled: BTreeSet<BString>,
-}
-
-impl ToLookAt {
-    /// Returns what to look at after `changes`, or `None` if that is everything.
-    fn after(changes: Changes, tracked: &Tracked) -> Option<Self> {
-        let (paths, mut folders) = (changes.paths, changes.folders);
-        let mut governed = Vec::new();
-        let mut ruled = BTreeSet::new();
-        // A folder may have taken the place of a governing file, or given it up.
-        for path in paths.iter().chain(&folders) {
-            // It governs everything below its folder.
-            let (folder, name) = path.split_at_checked(directory_len(path.as_ref()))?;
-            let folder = BStr::new(folder.strip_suffix(b"/").unwrap_or(folder));
-            if name == FILE_NAME && tracked.find_directory(folder).is_some() {
-                ruled.insert(folder.to_owned());
-            } else if GOVERNING.contains(&name) {
-                governed.push(folder.to_owned());
-            }
-        }
-        folders.extend(governed);
-        let is_top = folders.first().is_some_and(|folder| folder.is_empty());
-        (!is_top).then_some(Self {
-            paths,
-            folders,
-            ruled,
-        })
-    }
-}
-
-/// Returns the folders whose governing files differ between the index `before` and `now`, and count there because they are not
-/// checked out.
-fn governed_otherwise(
-    tree: &Option<(Top, Arc<WatchedTree>)>,
-    before: &Tracked,
-    now: &Tracked,
-    tree_diff: &TreeDiff,
-) -> Vec<BString> {
-    // All sides: of a file in conflict, ours counts.
-    let entries = |tracked: &Tracked, number: DirNumber, name: &[u8]| -> Vec<_> {
-        if number >= tracked.directory_number_end() {
-            return Vec::new();
-        }
-        let directory = tracked.directory(number);
-        let sides = directory.files_from(directory.position(name));
-        let sides = sides.map(|(_, file)| file);
-        let sides = sides.take_while(|file| file.name() == name);
-        sides
-            .map(|file| (file.id(), file.mode(), file.flags()))
-            .collect()
-    };
-    let is_other = |number: &DirNumber| {
-        let mut names = GOVERNING.iter();
-        names.any(|name| entries(before, *number, name) != entries(now, *number, name))
-    };
-    // Governing files in folders that are gone do not matter.
-    let others = tree_diff
-        .directories
-        .iter()
-        .filter(|(number, _)| is_other(number));
-    let is_checked_out = |path: BString| {
-        let on_disk = tree.as_ref();
-        let on_disk = on_disk.map(|(top, _)| top.path.join(path.to_path_lossy()));
-        on_disk.is_some_and(|path| lstat_path(&path).is_ok_and(|stat| stat.is_file()))
-    };
-    let counts = |number: DirNumber, path: &BStr| {
-        GOVERNING.iter().any(|name| {
-            let (old, new) = (entries(before, number, name), entries(now, number, name));
-            let mut recorded = old.iter().chain(&new);
-            let is_left_out = recorded.any(|(_, _, flags)| flags.is_skip_worktree());
-            old != new && (is_left_out || !is_checked_out(join(path, BStr::new(name))))
-        })
-    };
-    let counting = others.filter(|(number, path)| counts(**number, path.as_ref()));
-    counting.map(|(_, path)| path.clone()).collect()
 }
 
 /// Watches the folders of one tree.
