@@ -38,7 +38,7 @@ const KNOWN_SYSTEMS: [&[u8]; 3] = [b"hg", b"git", b"svn"];
 /// Reads the subrepositories of a working copy. Warnings are added to `warnings`, with paths from `cwd`.
 ///
 /// # Errors
-/// `.hgsub` or `.hgsubstate` is not understood, or `config` does not go with them.
+/// `.hgsub` or `.hgsubstate` cannot be read or is not understood, or `config` does not go with them.
 pub(super) fn read_from_working_copy(
     repository: &Repository,
     dirstate: &Dirstate,
@@ -56,7 +56,8 @@ pub(super) fn read_from_working_copy(
         return Ok(Subrepositories::default());
     }
     let shown = PathDisplay::new(&repository.root, cwd, true);
-    let hgsub = match working_file::read(&repository.root.join(".hgsub"), LEN_MAX) {
+    let path = |name: &str| repository.root.join(name);
+    let hgsub = match working_file::read(&path(".hgsub"), LEN_MAX) {
         Ok(hgsub) => hgsub,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let name = shown.path(".hgsub".into());
@@ -68,13 +69,16 @@ pub(super) fn read_from_working_copy(
             warnings.extend_from_slice(&message);
             Vec::new()
         }
-        Err(_) => return Err(Abort::unsupported("a .hgsub that cannot be read")),
+        Err(error) => return Err(Abort::io(&path(".hgsub"), &error)),
     };
-    let hgsubstate = match is_tracked(".hgsubstate") {
-        true => {
-            working_file::read(&repository.root.join(".hgsubstate"), LEN_MAX).unwrap_or_default()
-        }
-        false => Vec::new(),
+    let read = match is_tracked(".hgsubstate") {
+        true => working_file::read(&path(".hgsubstate"), LEN_MAX),
+        false => Ok(Vec::new()),
+    };
+    let hgsubstate = match read {
+        Ok(hgsubstate) => hgsubstate,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(Abort::io(&path(".hgsubstate"), &error)),
     };
     let name = shown.path(".hgsubstate".into());
     Subrepositories::parse(&hgsub, &hgsubstate, name.as_bstr(), config)

@@ -36,6 +36,28 @@ fn with_subrepositories(working: &WorkingCopy) {
 }
 
 #[test]
+fn a_folder_in_the_place_of_a_list_of_subrepositories_is_an_error() {
+    for hg in hg_programs() {
+        for name in [".hgsub", ".hgsubstate"] {
+            let working = WorkingCopy::new(&hg, true);
+            with_subrepositories(&working);
+            std::fs::remove_file(working.path(name)).unwrap();
+            working.assert_same_as_hg(&["status"]);
+            working.write(&format!("{name}/new"), "");
+            for arguments in [
+                &["status"][..],
+                &["status", "-S"],
+                &["status", "-m", "top"],
+                &["status", "--rev", "0"],
+                &["status", "--change", "."],
+            ] {
+                working.assert_same_as_hg(arguments);
+            }
+        }
+    }
+}
+
+#[test]
 fn subrepositories_that_are_not_allowed_are_not_shown() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);
