@@ -84,6 +84,14 @@ impl Config {
             .filter_map(|number| self.items.get(&number))
     }
 
+    /// Returns section and name of each variable that is set here, or taken back from the layers below.
+    pub fn touched(&self) -> impl Iterator<Item = (&BStr, &BStr)> {
+        let set = self.items.values().map(|item| (&item.section, &item.name));
+        let unset = self.unset.iter().map(|(section, name)| (section, name));
+        set.chain(unset)
+            .map(|(section, name)| (section.as_bstr(), name.as_bstr()))
+    }
+
     /// Returns the value of a boolean variable, or `default` if it is not set.
     ///
     /// # Errors

@@ -45,16 +45,21 @@ pub fn find(folder: &Path) -> Option<PathBuf> {
 pub fn configuration_files(root: &Path) -> RepositoryFiles {
     let dot_hg = root.join(".hg");
     let mut files = Vec::new();
+    let mut first_is_late = false;
     if let Ok(requirements) = Requirements::read(&dot_hg, true)
         && requirements.has("share-safe")
-        && requirements.has("shared")
+        && is_share(&requirements)
         && let Ok(shared) = shared_folder(&dot_hg, &requirements)
     {
         files.push(shared.join("hgrc"));
+        first_is_late = !requirements.has("shared");
     }
     files.push(dot_hg.join("hgrc"));
     files.push(dot_hg.join("hgrc-not-shared"));
-    RepositoryFiles { files }
+    RepositoryFiles {
+        files,
+        first_is_late,
+    }
 }
 
 impl Repository {
@@ -82,7 +87,7 @@ impl Repository {
             )));
         }
         let mut requirements = Requirements::read(&dot_hg, true)?;
-        let is_share = requirements.has("shared") || requirements.has("relshared");
+        let is_share = is_share(&requirements);
         let shared = match is_share {
             true => shared_folder(&dot_hg, &requirements)?,
             false => dot_hg.clone(),
@@ -170,6 +175,11 @@ impl Repository {
         });
         own.into_iter().map(Ok).chain(named).collect()
     }
+}
+
+/// Whether these are the requirements of a share.
+fn is_share(requirements: &Requirements) -> bool {
+    requirements.has("shared") || requirements.has("relshared")
 }
 
 /// The `.hg` folder of a share's source.

@@ -196,6 +196,9 @@ struct Run<'r> {
 impl Run<'_> {
     fn answer(&mut self) -> Result<Vec<u8>, Abort> {
         let (root, configuration) = self.find_repository()?;
+        if let Some(unsupported) = settings::unsupported_late(&configuration.late) {
+            return Err(Abort::unsupported(unsupported));
+        }
         let config = &configuration.config;
         let merged = defaults_and_aliases::with_configured(config, self.arguments, self.process)?;
         let arguments = merged.as_ref().unwrap_or(self.arguments);

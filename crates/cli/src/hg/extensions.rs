@@ -107,14 +107,18 @@ const NAMING: [&str; 2] = ["firefoxtree", "remotenames"];
 
 /// Returns the extensions that are on, each with its short name.
 fn all(config: &Config) -> impl Iterator<Item = (&[u8], &Item)> {
-    let all = config.section("extensions").map(|item| {
-        let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
-        (name.strip_prefix(b"hgext3rd.").unwrap_or(name), item)
-    });
+    let all = config.section("extensions");
+    let all = all.map(|item| (short_name(&item.name), item));
     all.filter(|(name, item)| {
         let is_sub_option = name.contains(&b':');
         !item.value.starts_with(b"!") && !is_sub_option
     })
+}
+
+/// Returns the name of an extension without that of the package that it is in.
+fn short_name(name: &[u8]) -> &[u8] {
+    let name = name.strip_prefix(b"hgext.").unwrap_or(name);
+    name.strip_prefix(b"hgext3rd.").unwrap_or(name)
 }
 
 fn is_among(name: &[u8], list: &[&str]) -> bool {
@@ -129,6 +133,11 @@ pub(super) fn naming(config: &Config) -> Option<&[u8]> {
 
 /// Extensions that change a status only in some working copies, or with some settings.
 const SOMETIMES: [&str; 5] = ["eol", "hggit", "keyword", "largefiles", "lfs"];
+
+/// Whether the extension `name` changes a status in some working copies.
+pub(super) fn changes_some(name: &[u8]) -> bool {
+    is_among(short_name(name), &SOMETIMES)
+}
 
 const LARGE_FILES: &str = "the extension 'largefiles' where there may be some";
 

@@ -1,6 +1,6 @@
 //! What the configuration says about a status: how it is shown, and what only Mercurial can do.
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
 use vigil_hg::config::{Config, Item, ProcessContext, boolean};
@@ -394,6 +394,38 @@ pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
         Some(name) => Abort::unsupported(bytes!("the setting share.", name)),
         None => abort,
     }
+}
+
+/// Returns what in the part of the configuration that is read `late`, when Mercurial opens the repository, may have had another
+/// effect before.
+pub(super) fn unsupported_late(late: &Config) -> Option<BString> {
+    let is_in_time = |(section, name): &(&BStr, &BStr)| match section.as_bytes() {
+        b"alias" | b"color" | b"defaults" | b"devel" | b"pager" | b"profiling" => false,
+        b"extensions" => !extensions::changes_some(name),
+        b"ui" => {
+            const NAMES: [&str; 9] = [
+                "editor",
+                "ignore",
+                "merge",
+                "portablefilenames",
+                "relative-paths",
+                "ssh",
+                "statuscopies",
+                "timeout",
+                "username",
+            ];
+            name.starts_with(b"ignore.") || NAMES.contains(&name.to_str_lossy().as_ref())
+        }
+        _ => true,
+    };
+    let (section, name) = late.touched().find(|touched| !is_in_time(touched))?;
+    Some(bytes!(
+        "the setting ",
+        section,
+        ".",
+        name,
+        " of the source of a share"
+    ))
 }
 
 /// Returns what in the configuration changes a status in ways that only Mercurial knows.

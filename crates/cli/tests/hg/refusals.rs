@@ -169,6 +169,52 @@ fn invalid_and_unusual_repositories_are_reported() {
 }
 
 #[test]
+fn the_configuration_of_a_shares_source_applies_however_the_share_finds_it() {
+    for hg in hg_programs() {
+        for way in [&["share", "-q"][..], &["share", "-q", "--relative"]] {
+            let working = WorkingCopy::with_config(
+                &hg,
+                "[extensions]\nshare=\n[format]\nuse-share-safe=yes\n",
+            );
+            working.write("f", "1\n");
+            working.commit("first");
+            working.hg(&[way, &[".", "../share"]].concat());
+            for name in ["f", "f.orig", "d/g"] {
+                working.write(&format!("../share/{name}"), "2\n");
+            }
+            working.write("../ignored", "syntax: glob\n*.orig\n");
+            let ignored = working.path("../ignored");
+            let settings = format!(
+                "[paths]\ndefault=/nowhere\n[ui]\nignore.x={}\nrelative-paths=yes\n[extensions]\nrebase=\n[hooks]\ncommit=false\n",
+                ignored.display()
+            );
+            working.write(".hg/hgrc", &settings);
+            for arguments in [
+                &["status"][..],
+                &["status", "-R", "..", "-mi"],
+                &["-R", "..", "status", "--config", "ui.relative-paths=no"],
+            ] {
+                working.assert_same_as_hg_in("../share/d", arguments);
+            }
+            working.write(".hg/hgrc-not-shared", "[ui]\nrelative-paths=no\n");
+            working.write("../share/.hg/hgrc", "[commands]\nstatus.relative=no\n");
+            working.assert_same_as_hg_in("../share/d", &["status"]);
+            // Mercurial reads these too late if the share has a relative path.
+            for more in [
+                "[alias]\nstatus=status -n\n",
+                "[defaults]\n%unset status\n",
+                "[extensions]\nhgext.largefiles=\n",
+            ] {
+                working.write(".hg/hgrc", format!("{settings}{more}"));
+                let (_, stderr, _) = working.vigil(&["status", "-R", "../share"]);
+                let is_refused = stderr.contains("of the source of a share");
+                assert_eq!(is_refused, way.contains(&"--relative"), "{stderr}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_truncated_dirstate_is_reported() {
     for hg in hg_programs() {
         for is_v2 in IS_DIRSTATE_V2 {

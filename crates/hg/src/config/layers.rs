@@ -27,6 +27,8 @@ pub struct Configuration {
     pub is_tweaked: bool,
     /// What files say that are not trusted. Nothing of this is in effect.
     pub untrusted: Config,
+    /// The part that Mercurial reads only when it opens the repository.
+    pub late: Config,
 }
 
 /// The settings of `ui.tweakdefaults` that concern a status (`hg help config.ui.tweakdefaults`), unless they are set otherwise.
@@ -41,6 +43,8 @@ const TWEAKS: [(&str, &str, &str); 3] = [
 pub struct RepositoryFiles {
     /// The files, from the weakest to the strongest.
     pub files: Vec<PathBuf>,
+    /// Whether Mercurial reads the first of them only when it opens the repository: after it chose the command.
+    pub first_is_late: bool,
 }
 
 /// Stacks the layers of the configuration.
@@ -174,7 +178,7 @@ impl<'s> Layers<'s> {
     fn file_or_folder(&mut self, path: &Path) -> Result<(), Abort> {
         match stat_path(&self.process.there(path)).is_ok_and(|stat| stat.is_dir()) {
             true => self.folder(path),
-            false => self.file(path, true),
+            false => self.file(path, true).map(drop),
         }
     }
 
@@ -197,8 +201,8 @@ impl<'s> Layers<'s> {
         Ok(())
     }
 
-    /// Lays a file on top. One that is missing or unreadable is skipped.
-    fn file(&mut self, path: &Path, is_trusted: bool) -> Result<(), Abort> {
+    /// Lays a file on top, and returns what it adds. One that is missing or unreadable is skipped.
+    fn file(&mut self, path: &Path, is_trusted: bool) -> Result<Config, Abort> {
         let there = self.process.there(path);
         let text = text_file::read(&there);
         self.result.files.push(there);
@@ -207,7 +211,7 @@ impl<'s> Layers<'s> {
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
                 return Err(Abort::io(path, &error));
             }
-            Err(_) => return Ok(()),
+            Err(_) => return Ok(Config::default()),
         };
         let is_trusted = is_trusted || self.is_trusted(path)?;
         let read = parse::read(path, &text, self.process, &mut self.result.files);
@@ -218,18 +222,20 @@ impl<'s> Layers<'s> {
                 let message = error.message.strip_prefix(b"config error at ");
                 let message = message.unwrap_or(&error.message);
                 self.result.warnings.push(bytes!("ignored ", message));
-                return Ok(());
+                return Ok(Config::default());
             }
         };
+        let mut added = Config::default();
         if is_trusted {
-            let config = self.without_personal_settings(config);
-            self.result.config.update(&config);
+            added = self.without_personal_settings(config);
+            self.result.config.update(&added);
             let overrides = &self.overrides;
             self.result.config.update(overrides);
         } else {
             self.result.untrusted.update(&config);
         }
-        self.note_cumulative()
+        self.note_cumulative()?;
+        Ok(added)
     }
 
     /// Checks the layers so far, and notes the settings that a later layer adds to but cannot take back.
@@ -304,15 +310,27 @@ impl<'s> Layers<'s> {
     }
 
     /// Adds the files of a repository. Mercurial reads these twice, for the command and for the repository, each time with
-    /// the same result and the same warnings.
+    /// the same result and the same warnings, but for a file that is late.
     ///
     /// # Errors
-    /// A trusted file cannot be parsed.
+    /// A trusted file cannot be parsed, or Mercurial says something of a late one.
     pub fn with_repository(mut self, files: &RepositoryFiles) -> Result<Configuration, Abort> {
-        if self.process.get("HGRCSKIPREPO").is_none() {
-            for path in &files.files {
-                self.file(path, false)?;
+        if self.process.get("HGRCSKIPREPO").is_some() {
+            return Ok(self.result);
+        }
+        let mut rest = files.files.iter();
+        if files.first_is_late
+            && let Some(path) = rest.next()
+        {
+            let warnings = self.result.warnings.len();
+            self.result.late = self.file(path, false)?;
+            if self.result.warnings.len() != warnings {
+                let said = "messages about the configuration of the source of a share";
+                return Err(Abort::unsupported(said));
             }
+        }
+        for path in rest {
+            self.file(path, false)?;
         }
         Ok(self.result)
     }

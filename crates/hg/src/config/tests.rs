@@ -36,6 +36,7 @@ impl Folder {
         let arguments: Vec<BString> = arguments.iter().map(|text| BString::from(*text)).collect();
         let files = RepositoryFiles {
             files: vec![self.0.path().join("repo")],
+            first_is_late: false,
         };
         Layers::of_user(&process, &arguments)?.with_repository(&files)
     }
