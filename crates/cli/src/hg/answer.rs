@@ -208,7 +208,12 @@ impl Run<'_> {
             // Mercurial now reads the configuration again, for the repository, and so gives each warning twice.
             add_lines(&mut self.warnings, &configuration.warnings);
         }
-        let settings = Settings::new(config, arguments, self.process.is_plain(None))?;
+        let settings = Settings::new(config, arguments, self.process.is_plain(None));
+        let settings = settings.inspect_err(|_| {
+            // Mercurial has chosen colours before it finds that a setting is wrong, and starts its pager later.
+            let _ = self.choose_pager_and_colors(config, arguments, is_formatted, arguments.debug);
+            self.paging = None;
+        })?;
         let has_untrusted = !configuration.warnings.is_empty();
         if has_untrusted && (arguments.debug || config.boolean("ui", "debug", false)?) {
             let message = "messages about untrusted settings (--debug)";
@@ -299,6 +304,7 @@ impl Run<'_> {
             }
             None => Pair::WorkingCopy,
         };
+        settings.is_relative.clone()?;
         if let Some(revisions) = &revisions {
             extensions.check_pair(pair, revisions)?;
         }

@@ -183,7 +183,7 @@ impl Question<'_> {
             lists: &lists,
             shown: &self.shown,
             copies: &copies,
-            paths: &PathDisplay::new(self.root, cwd, settings.is_relative),
+            paths: &PathDisplay::new(self.root, cwd, settings.is_relative.clone()?),
             colors: &self.colors,
             has_letters: !arguments.no_status,
             ends_with_nul: arguments.print0,

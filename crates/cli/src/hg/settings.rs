@@ -19,8 +19,8 @@ pub(super) struct Settings {
     pub(super) debug: bool,
     /// Whether sources of copies are shown. It is wrong only when it comes to that: after all files were looked at.
     pub(super) copies: Result<bool, Abort>,
-    /// Whether paths are shown relative to the current directory.
-    pub(super) is_relative: bool,
+    /// Whether paths are shown relative to the current directory. It is wrong only when the changesets in question are known.
+    pub(super) is_relative: Result<bool, Abort>,
     pub(super) terse: BString,
     /// Whether an unfinished operation is reported.
     pub(super) shows_unfinished: bool,
@@ -141,7 +141,7 @@ impl Settings {
             verbose,
             debug,
             copies,
-            is_relative: is_relative(config, !arguments.patterns.is_empty())?,
+            is_relative: is_relative(config, !arguments.patterns.is_empty()),
             terse,
             shows_unfinished: shows_unfinished && !is_plain && !arguments.print0,
             traceback: arguments.traceback || flag("ui", "traceback")?,
