@@ -282,8 +282,11 @@ impl ExtensionQuestion<'_> {
 
     /// Whether there may be large files, if the extension is on.
     fn may_have_large_files(&self) -> bool {
+        // Large files may be left in their own dirstate when their stand-ins are gone.
+        let left = LargeFiles::new(self.repository, self.dirstate);
         lstat_path(&self.repository.root.join(STAND_INS)).is_ok()
             || self.dirstate.has_directory(STAND_INS.into())
+            || left.dirstate().map_or(true, |left| !left.is_empty())
     }
 
     /// Returns the large files, if the extension is on.

@@ -160,6 +160,27 @@ fn extensions_are_allowed_where_they_change_nothing() {
 }
 
 #[test]
+fn large_files_without_stand_ins_are_not_forgotten() {
+    for hg in hg_programs() {
+        let config = "[extensions]\nlargefiles =\nuncommit =\n";
+        let working = WorkingCopy::with_config(&hg, config);
+        working.write("n", "1\n");
+        working.commit("0");
+        working.write("big", "1\n");
+        working.hg(&["add", "--large", "big"]);
+        working.commit("1");
+        // Mercurial takes the stand-in away, and keeps what it recorded of the file.
+        working.hg(&["uncommit"]);
+        working.hg(&["update", "-q", "--clean", "0"]);
+        assert!(!working.path(".hglf").exists());
+        working.assert_same_as_hg(&["status", "-A"]);
+        working.assert_same_as_hg(&["status", "--rev", "0"]);
+        let other = ["status", "--rev", "null"];
+        assert_left(&working, &other, "the extension 'largefiles'");
+    }
+}
+
+#[test]
 fn large_files_take_the_place_of_their_stand_ins() {
     for (hg, is_v2) in hg_programs()
         .into_iter()
