@@ -292,6 +292,25 @@ fn a_status_fetches_attributes_that_were_left_out() {
 }
 
 #[test]
+fn an_explanation_fetches_attributes_as_a_status_does() {
+    let sandbox = Sandbox::new();
+    sandbox.run_script(
+        "cd server && echo '* filter=louder' >.gitattributes && git add -A && git commit -q -m attributes && cd .. &&
+         rm -rf blobs && git clone -q --no-checkout --filter=blob:none file://$PWD/server blobs",
+    );
+    let (explained, _) = sandbox.answer(
+        VIGIL,
+        &Question {
+            lacking: "blobs",
+            before: "git --no-lazy-fetch read-tree HEAD && git config filter.louder.clean 'tr A-Z a-z' && echo ONE >one",
+            arguments: &["why", "one"],
+            input: "",
+        },
+    );
+    assert!(explained.status.success(), "{explained:?}");
+}
+
+#[test]
 fn nothing_is_fetched_where_that_is_forbidden() {
     let sandbox = Sandbox::new();
     let knows_it = sandbox.output(sandbox.root(), ["--no-lazy-fetch", "version"], "");

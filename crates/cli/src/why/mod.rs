@@ -7,6 +7,7 @@ mod mercurial;
 mod sentences;
 
 use bstr::BString;
+use vigil_engine::session::SessionError;
 use vigil_git::environment::Environment;
 
 use crate::command::Command;
@@ -60,7 +61,13 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
     let mut session = inside::session(environment)?;
     let messages = session.repository().config.messages().to_vec();
-    let all = session.why(&paths).map_err(inside::refuse)?;
+    let mut all = session.why(&paths);
+    // Attributes are missing that a partial clone left out. git fetches them, and so does a status.
+    if all.as_ref().is_err_and(SessionError::is_of_fetching) {
+        session.fetch_missing().map_err(inside::refuse)?;
+        all = session.why(&paths);
+    }
+    let all = all.map_err(inside::refuse)?;
     let paths = all.iter().map(|why| BString::clone(&why.path)).collect();
     let known = by_daemon::ask(paths, false, environment);
     let stdout = match is_json {
