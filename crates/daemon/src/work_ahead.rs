@@ -10,8 +10,11 @@ use crate::spare_memory;
 /// Events come in bursts: all events of one such period are read at once.
 const BURST: Duration = Duration::from_millis(10);
 
-/// Works ahead for `answers`, as long as it can wait for changes. `tell` informs the subscribers of changes, and returns
-/// when it must be called next. What may hang is done by the deputy: a disk that hangs must not hold up the others.
+/// The pause after waiting for changes failed.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Works ahead for `answers`; returns only if nothing tells of changes. `tell` informs the subscribers of changes, and returns when
+/// it must be called next. What may hang is done by the deputy: a disk that hangs must not hold up the others.
 pub(crate) fn run(answers: &Arc<Answers>, tell: &dyn Fn(&mut Deputy) -> Option<Instant>) {
     let Some(watcher) = answers.watcher() else {
         return;
@@ -44,7 +47,8 @@ pub(crate) fn run(answers: &Arc<Answers>, tell: &dyn Fn(&mut Deputy) -> Option<I
         let next = next.into_iter().chain(told).min();
         let time = next.map(|next| next.saturating_duration_since(Instant::now()));
         if watcher.wait(time).is_err() {
-            return;
+            // Too little memory, say. Nobody else informs the subscribers.
+            std::thread::sleep(PAUSE);
         }
     }
 }

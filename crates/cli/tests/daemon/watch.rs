@@ -194,6 +194,33 @@ fn changes_that_the_daemon_has_no_thread_to_report_are_found_by_watch() {
 }
 
 #[test]
+fn a_change_is_reported_though_waiting_for_changes_failed_before() {
+    let sandbox = Sandbox::with_repository();
+    // Only the thread that reports changes reads such a descriptor, after each of them.
+    let options = ["-f", "-o", "/dev/null", "-P", "anon_inode:[eventfd]"];
+    let fault = ["-e", "trace=read", "-e", "inject=read:error=ENOMEM:when=2"];
+    let traced = |command: &[&str]| {
+        let arguments = [&options[..], &fault, command].concat();
+        sandbox.command("strace", "", &arguments)
+    };
+    if !traced(&["true"])
+        .output()
+        .is_ok_and(|tried| tried.status.success())
+    {
+        return skip_test("waiting that fails", "strace cannot be used");
+    }
+    let _serving = RunningDaemon::start(traced(&[VIGIL, "daemon", "run"]));
+    let mut watching = sandbox.watch("work", &[]);
+    watching.assert_next_contains(" untracked 0 ");
+    for number in 1..4 {
+        sandbox.write(&format!("work/new-{number}"), "");
+        watching.assert_next_contains(&format!(" untracked {number} "));
+    }
+    let (code, message) = sandbox.vigil_daemon(&["stop"]);
+    assert_eq!(code, Some(0), "{message}");
+}
+
+#[test]
 #[cfg(target_env = "gnu")]
 fn watch_keeps_no_memory_of_looks_of_its_own() {
     let sandbox = Sandbox::with_repository();
