@@ -41,7 +41,7 @@ use vigil_scan::{
     RulesWarning, Scan, ScanError, System,
 };
 use vigil_stamp::Stamp;
-use vigil_stamp::file::read_to_end;
+use vigil_stamp::file::{self, read_to_end};
 use vigil_stamp::paths::is_missing;
 
 pub(crate) use self::ignored::Ignored;
@@ -285,7 +285,7 @@ impl<'a> HgSystem<'a> {
         let there = self.inputs.top.join(OsStr::from_bytes(path));
         match lstat_path(&there) {
             Ok(stat) if stat.is_symlink() => std::fs::read_link(&there).is_ok(),
-            Ok(_) => vigil_stamp::file::open(&there).is_ok(),
+            Ok(_) => file::open(&there).is_ok(),
             Err(_) => false,
         }
     }
@@ -499,7 +499,7 @@ impl System for HgSystem<'_> {
             let contents = read_to_end(file, Some(metadata.len()), u64::MAX)?;
             std::io::Result::Ok((flag, contents))
         };
-        let Ok((flag, contents)) = read(file) else {
+        let Ok((flag, contents)) = read(file).map_err(file::counted) else {
             // It may be readable the next time, and look the same. So the verdict must not be kept.
             self.failures.fetch_add(1, Ordering::Relaxed);
             return Ok(false);

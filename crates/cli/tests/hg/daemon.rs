@@ -184,7 +184,7 @@ fn what_the_daemon_has_too_few_descriptors_to_see_is_left_to_the_client() {
 }
 
 #[test]
-fn what_the_daemon_cannot_open_for_want_of_descriptors_is_left_to_the_client() {
+fn what_the_daemon_cannot_read_for_want_of_means_is_left_to_the_client() {
     for hg in hg_programs() {
         let runtime = tempfile::tempdir().unwrap();
         let mut working = WorkingCopy::with_config(&hg, "[format]\nuse-share-safe=yes\n");
@@ -208,7 +208,7 @@ fn what_the_daemon_cannot_open_for_want_of_descriptors_is_left_to_the_client() {
             let output = command.args(arguments).envs(variables.iter().copied());
             output.output().unwrap()
         };
-        for path in [
+        let opened = [
             ".hgignore",
             "more",
             "a",
@@ -223,12 +223,16 @@ fn what_the_daemon_cannot_open_for_want_of_descriptors_is_left_to_the_client() {
             ".hg/store/phaseroots",
             ".hg/store/00changelog.i",
             ".hg/store/00manifest.i",
-        ] {
+        ];
+        let no_descriptors = |path| (path, "openat", "inject=openat:error=EMFILE");
+        let no_memory = ("a", "read", "inject=read:error=ENOMEM");
+        for (path, call, fault) in opened.map(no_descriptors).into_iter().chain([no_memory]) {
+            let trace = format!("trace={call}");
             let path = working.path(path);
             let path = path.to_str().unwrap();
             let traced = |program: &[&str]| {
-                let before = ["-f", "-o", "/dev/null", "-e", "trace=openat", "-P", path];
-                let fault = ["-e", "inject=openat:error=EMFILE"];
+                let before = ["-f", "-o", "/dev/null", "-e", &trace, "-P", path];
+                let fault = ["-e", fault];
                 let mut command = working.0.command("strace", &working.path(""));
                 command.args([&before[..], &fault, program].concat());
                 command
@@ -247,6 +251,7 @@ fn what_the_daemon_cannot_open_for_want_of_descriptors_is_left_to_the_client() {
             }
             for question in [
                 &["hg", "status"][..],
+                &["hg", "status", "a"],
                 &["status", "--format=json"],
                 &["prompt"],
             ] {
