@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_git::objects::LimitedBlob;
+use vigil_linux::opening::open_to_read;
 use vigil_linux::stat::{Stat, stat_at, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::ObjectId;
@@ -261,8 +262,7 @@ pub(crate) fn recorded_rules_hold(
 
 /// Reads `.gitignore` in `dir`. Like git, follows no symbolic link. `None` if it is too large.
 pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Option<Vec<u8>>, Stat), Errno> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let fd = rustix::fs::openat(dir, c".gitignore", flags, Mode::empty())?;
+    let fd = open_to_read(dir, c".gitignore", OFlags::NOFOLLOW)?;
     let stat = stat_fd(fd.as_fd())?;
     if stat.is_dir() {
         return Err(Errno::ISDIR);

@@ -3,15 +3,15 @@
 mod ident;
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_object::Kind;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, OFlags};
 use vigil_linux::errno;
+use vigil_linux::opening::open_to_read;
 use vigil_model::raw_text::raw;
 
 use self::ident::Ident;
@@ -317,12 +317,11 @@ fn folded(text: &[u8]) -> BString {
 
 /// Reads a file. One that exists but cannot be read as text, such as a directory, is empty.
 fn read_file(path: &Path, follows_links: bool) -> io::Result<Vec<u8>> {
-    let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    if !follows_links {
-        flags |= OFlags::NOFOLLOW;
-    }
-    let path: &OsStr = path.as_os_str();
-    let file = std::fs::File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
+    let flags = match follows_links {
+        true => OFlags::empty(),
+        false => OFlags::NOFOLLOW,
+    };
+    let file = std::fs::File::from(open_to_read(CWD, path, flags)?);
     let mut text = Vec::new();
     // Like git, stop at a read error.
     let _ = file.take(FILE_MAX).read_to_end(&mut text);

@@ -16,6 +16,7 @@ pub mod lock;
 pub mod map;
 pub mod memory;
 pub mod mounts;
+pub mod opening;
 pub mod process;
 pub mod signals;
 pub mod socket;

@@ -7,7 +7,8 @@ use std::fs::File;
 use std::os::fd::BorrowedFd;
 
 use bstr::{BStr, BString, ByteSlice};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
+use vigil_linux::opening::open_to_read;
 use vigil_linux::stat::{Stat, stat_at, stat_at_first};
 use vigil_linux::{Errno, errno};
 use vigil_model::conversion::Conversion;
@@ -183,8 +184,7 @@ fn is_unchanged(
             system.is_unchanged_link(path.as_bstr(), target.as_bytes(), &id)
         })
     } else {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        match rustix::fs::openat(place.dir, &*place.name_for_system(), flags, Mode::empty()) {
+        match open_to_read(place.dir, &*place.name_for_system(), OFlags::NOFOLLOW) {
             Ok(fd) => {
                 Some(
                     scan.system

@@ -11,6 +11,7 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::retry_on_intr;
 use vigil_linux::map::Map;
+use vigil_linux::opening::open_to_read;
 use vigil_linux::{Errno, errno};
 
 /// The most bytes read from anything but a regular file, since some devices have no end.
@@ -26,8 +27,7 @@ const PART_LEN: usize = 1 << 14;
 /// # Errors
 /// Those of open(2).
 pub fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let opened = rustix::fs::openat(CWD, path, flags, Mode::empty());
+    let opened = open_to_read(CWD, path, OFlags::empty());
     Ok(opened.map_err(|error| counted(error.into()))?.into())
 }
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, OFlags};
+use vigil_linux::opening::open_to_read;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
 use vigil_linux::{Errno, errno};
 
@@ -107,12 +108,7 @@ impl Source {
 }
 
 fn open(path: &Path) -> Result<File, Errno> {
-    rustix::fs::open(
-        path,
-        OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK,
-        Mode::empty(),
-    )
-    .map(File::from)
+    open_to_read(CWD, path, OFlags::empty()).map(File::from)
 }
 
 /// Returns the `bytes` that were read of a file, unless it may have more.

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, CWD, OFlags, readlinkat, statat};
 use rustix::io::retry_on_intr;
+use vigil_linux::opening::open_to_read;
 use vigil_linux::{Errno, errno};
 use vigil_model::path::join;
 
@@ -72,8 +73,7 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> 
         unread.note(error);
         Loose::Found(Raw::Unreadable)
     };
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let fd = match openat(folder, path, flags | OFlags::NOFOLLOW, Mode::empty()) {
+    let fd = match open_to_read(folder, path, OFlags::NOFOLLOW) {
         Ok(fd) => fd,
         Err(Errno::NOENT) => return Loose::Absent,
         Err(Errno::NOTDIR | Errno::NAMETOOLONG) => return Loose::Impossible,
@@ -81,7 +81,7 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> 
             if let Some(target) = link_target(folder, path) {
                 return Loose::Found(Raw::Symbolic(target));
             }
-            match openat(folder, path, flags, Mode::empty()) {
+            match open_to_read(folder, path, OFlags::empty()) {
                 Ok(fd) => fd,
                 Err(Errno::NOENT | Errno::NOTDIR) => return Loose::Impossible,
                 Err(error) => return unreadable(error),

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
-use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
+use rustix::fs::{Access, CWD, OFlags, access};
 use rustix::io::retry_on_intr;
+use vigil_linux::opening::open_to_read;
 use vigil_linux::stat::lstat_path;
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::raw_path;
@@ -90,8 +91,7 @@ pub(super) fn common_name(
 
 /// Reads the first bytes of a file that is not a symbolic link, at most as many as `buffer` holds.
 fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = openat(CWD, path, flags, Mode::empty())?;
+    let file = open_to_read(CWD, path, OFlags::NOFOLLOW)?;
     let length = retry_on_intr(|| rustix::io::read(&file, &mut *buffer))?;
     Ok(buffer.get(..length).unwrap_or_default())
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::BString;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, OFlags};
 use rustix::io::Errno;
 use vigil_linux::errno;
+use vigil_linux::opening::open_to_read;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 
 use super::blobs::IndexBlobs;
@@ -150,12 +151,11 @@ impl Source {
         path: &Path,
         complaints: &mut FileMessages,
     ) -> Result<(Option<Vec<u8>>, Stat), Errno> {
-        // Opening a FIFO must not block.
-        let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        if !self.follow {
-            flags |= OFlags::NOFOLLOW;
-        }
-        let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let flags = match self.follow {
+            true => OFlags::empty(),
+            false => OFlags::NOFOLLOW,
+        };
+        let file = File::from(open_to_read(CWD, path, flags)?);
         let stat = stat_fd(file.as_fd())?;
         if stat.size >= FILE_SIZE_MAX {
             complaints.warning(bytes!(
