@@ -1,14 +1,22 @@
 //! Opening files without waiting for other processes, except for those that must be waited for.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 use rustix::path::Arg;
 
+/// How long a lease is waited for. By default, the kernel takes it away after 45 seconds (`lease-break-time` in proc_sys_fs(5)).
+const LEASE_TIME: Duration = Duration::from_secs(60);
+
+/// The pause after a file was found to be leased.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// Opens `path`, relative to `folder`, for reading, with further `flags`. A pipe without a writer is not waited for. If another
-/// process holds a lease on a file, as file servers do for their clients (`F_SETLEASE` in fcntl(2)), that must give it up first:
-/// open(2) waits for it unless it is asked not to wait for anything.
+/// process holds a lease on a file, as file servers do for their clients (`F_SETLEASE` in fcntl(2)), it is waited for as without
+/// `O_NONBLOCK`. But it may be replaced by a pipe at any time, so each try is made with that flag.
 ///
 /// # Errors
 /// Those of open(2).
@@ -17,14 +25,17 @@ pub fn open_to_read(
     path: impl Arg + Copy,
     flags: OFlags,
 ) -> Result<OwnedFd, Errno> {
-    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC;
-    let opened = openat(&folder, path, flags | OFlags::NONBLOCK, Mode::empty());
-    match opened {
-        Err(Errno::WOULDBLOCK) if is_regular(folder.as_fd(), path, flags) => {
-            retry_on_intr(|| openat(&folder, path, flags, Mode::empty()))
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let open = || openat(&folder, path, flags, Mode::empty());
+    let mut opened = open();
+    if matches!(opened, Err(Errno::WOULDBLOCK)) && is_regular(folder.as_fd(), path, flags) {
+        let end = Instant::now() + LEASE_TIME;
+        while matches!(opened, Err(Errno::WOULDBLOCK)) && Instant::now() < end {
+            thread::sleep(PAUSE);
+            opened = open();
         }
-        opened => opened,
     }
+    opened
 }
 
 fn is_regular(folder: impl AsFd, path: impl Arg, flags: OFlags) -> bool {
@@ -42,7 +53,6 @@ mod tests {
 
     use std::fs::File;
     use std::os::fd::AsRawFd;
-    use std::time::{Duration, Instant};
 
     use rustix::fs::{CWD, mknodat};
 
@@ -74,11 +84,11 @@ mod tests {
             // The file system knows no leases.
             return;
         }
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let opening = scope.spawn(|| open_to_read(CWD, &path, OFlags::NOFOLLOW));
             let until = Instant::now() + Duration::from_secs(30);
             while control(libc::F_GETLEASE, 0) == libc::F_WRLCK && Instant::now() < until {
-                std::thread::yield_now();
+                thread::yield_now();
             }
             assert_eq!(control(libc::F_SETLEASE, libc::F_UNLCK), 0);
             assert!(opening.join().unwrap().is_ok());
