@@ -298,7 +298,7 @@ impl GitSockets {
     /// Accepts a waiting connection, if it is from this user, and returns it with that socket.
     ///
     /// # Errors
-    /// accept(2) failed for lack of resources.
+    /// As for [`accept_own`].
     pub(crate) fn accept(&self) -> Result<Option<(OwnedFd, Arc<GitSocket>)>, Errno> {
         let mut events = [Event {
             flags: EventFlags::empty(),

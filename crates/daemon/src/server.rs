@@ -25,7 +25,7 @@ use self::connection::Connection;
 use self::conversation::Host;
 use self::lateness::Lateness;
 use self::workers::Workers;
-use crate::accept::accept_own;
+use crate::accept::{accept_own, is_shortage};
 use crate::answers::{Answers, StatusWriter};
 use crate::audit::Auditor;
 use crate::panics;
@@ -264,9 +264,9 @@ impl Server {
         match accepted {
             Ok(Some(connection)) => connections.add(connection),
             Ok(None) => {}
+            Err(error) if is_shortage(error) && connections.close_oldest() => {}
             // The connection stays in the backlog, so poll(2) would report it again at once.
-            Err(_) if !connections.close_oldest() => self.pause(),
-            Err(_) => {}
+            Err(_) => self.pause(),
         }
     }
 
