@@ -100,11 +100,13 @@ function __vigil_send_request {
 # Splits the response $1 into __vigil_response_fields.
 function __vigil_split_response {
   builtin local LC_ALL=C 2>/dev/null
-  builtin local _vigil_remaining_text="$1"
+  builtin local _vigil_remaining_text="$1" _vigil_field=''
   __vigil_response_fields=()
   while [[ $_vigil_remaining_text == *$'\x1f'* ]]; do
-    __vigil_response_fields+=("${_vigil_remaining_text%%$'\x1f'*}")
-    _vigil_remaining_text=${_vigil_remaining_text#*$'\x1f'}
+    _vigil_field=${_vigil_remaining_text%%$'\x1f'*}
+    __vigil_response_fields+=("$_vigil_field")
+    # Not with `#`, which takes seconds for a tag of 64 KiB, and a minute for one of 200 KB.
+    _vigil_remaining_text=${_vigil_remaining_text:${#_vigil_field}+1}
   done
   __vigil_response_fields+=("$_vigil_remaining_text")
 }

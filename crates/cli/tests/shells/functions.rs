@@ -302,7 +302,7 @@ fn an_answer_of_any_length_is_read() {
         let sandbox = Sandbox::new().with_five_commits();
         // A server may have such tags, and no name of a file is as long.
         let commit = sandbox.git(["rev-parse", "HEAD"]);
-        let tag = "t".repeat(200_000);
+        let tag = "t".repeat(500_000);
         let line = format!("{} refs/tags/{tag}\n", commit.trim_end());
         fs::write(sandbox.git_dir().join("packed-refs"), line).unwrap();
         let rc = shell.init_line("") + &shell.start() + "echo rea''dy\n";
@@ -312,7 +312,7 @@ fn an_answer_of_any_length_is_read() {
         session.send(&format!(
             "{query}; echo $VCS_STATUS_RESULT ${{#VCS_STATUS_TAG}}"
         ));
-        session.wait_for("ok-sync 200000");
+        session.wait_for("ok-sync 500000");
         session.send("exit");
         session.end();
     }
