@@ -447,7 +447,7 @@ function __vigil_prompt_set_variables {
 # Runs before each prompt, followed by `&& :`, so that the exit code it returns does not count as a failure.
 function __vigil_prompt_update {
   # Not a local variable: under `set -k`, its assignment would only be part of the environment of `local`.
-  builtin set -- "$?"
+  builtin set -- "$?" "$-"
   # Keep this out of the user's traces and traps.
   [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 44 ]] || builtin local -
   builtin set +x +T +E +k
@@ -455,6 +455,12 @@ function __vigil_prompt_update {
   if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
     # bash-preexec was loaded after this script.
     __vigil_prompt_register_with_preexec
+  fi
+  if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 44 ]]; then
+    [[ $2 != *E* ]] || builtin set -E
+    [[ $2 != *T* ]] || builtin set -T
+    [[ $2 != *k* ]] || builtin set -k
+    [[ $2 != *x* ]] || builtin set -x
   fi
   # Commands after this one in the same string must see the user's exit code.
   builtin return "$1"
