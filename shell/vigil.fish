@@ -106,7 +106,7 @@ if status is-interactive
         set -l IFS \n
         # Not in a loop: variables that it exports with -l are gone after it.
         eval (set -n | string replace -rf '^(VIGIL_PROMPT_.*|NO_COLOR)$' 'set -lx $1 $$$1;')
-        __vigil_run_program $__vigil_program_options --prompt-for=fish --ask=$argv[1] --here="$PWD" $argv[2..] 2>/dev/null
+        __vigil_run_program $__vigil_program_options --prompt-for=fish --ask=$argv[1] --here="$PWD" $argv[2..-1] 2>/dev/null
     end
 
     # Runs the program with the options $argv. If it does not exist, fails without the message that fish would print.
@@ -317,7 +317,7 @@ if status is-interactive
 
     # Keeps a response as the last one. $argv is the location and the fields of the response.
     function __vigil_prompt_remember_response
-        __vigil_set_status_variables $argv[2..]
+        __vigil_set_status_variables $argv[2..-1]
         set -g __vigil_prompt_last_location $argv[1]
         set -g __vigil_prompt_last_root ''
         test -z "$GIT_DIR"
@@ -362,7 +362,12 @@ if status is-interactive
             or set symbol_color \e'[38;5;196m'
         end
         set -l symbol '>'
-        fish_is_root_user
+        if functions -q fish_is_root_user
+            fish_is_root_user
+        else
+            # fish 3.1 has no such function.
+            contains -- "$USER" root toor
+        end
         and set symbol '#'
         builtin echo -s $green $USER@$hostname $default_color ' ' $__vigil_prompt_directory (test -n "$GITSTATUS_PROMPT"; and builtin echo " $GITSTATUS_PROMPT")
         builtin echo -n -s $symbol_color $symbol $default_color ' '

@@ -416,6 +416,25 @@ fn the_users_options_outlast_prompts_in_an_old_bash() {
 }
 
 #[test]
+fn a_fish_without_the_function_that_knows_root_has_a_symbol() {
+    let sandbox = Sandbox::new();
+    for (user, symbol) in [("root", "# "), ("someone", "> ")] {
+        // fish 3.1 has no such function.
+        let rc = patient_rc(Shell::Fish)
+            + &format!("functions -e fish_is_root_user\nset -g USER {user}\nset -g NO_COLOR 1\n")
+            + "fish_prompt >$OUT 2>&1\n";
+        let mut session = Session::start(&sandbox, Shell::Fish, &rc);
+        session.send("echo la''ter");
+        session.wait_for("later");
+        session.send("exit");
+        session.end();
+        let shown = fs::read_to_string(sandbox.root().join("out")).unwrap();
+        let last = shown.lines().last().unwrap();
+        assert_eq!((shown.lines().count(), last), (2, symbol), "{shown:?}");
+    }
+}
+
+#[test]
 fn a_key_that_changes_the_directory_updates_the_prompt() {
     for (shell, bound) in [
         (
