@@ -11,7 +11,7 @@
 # Names of local variables begin with _vigil_, because a variable that the user has made readonly cannot be made local.
 
 # Like gitstatus's plugin, this defines nothing in a shell that is not interactive.
-if [[ $- == *i* && ${BASH_VERSINFO[0]} -ge 4 ]]; then
+if [[ $- == *i* && ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 42 ]]; then
 
 # If this script was evaluated before, stop the process that it started then.
 [[ ${__vigil_owner_pid-} != "$BASHPID" || -z ${__vigil_request_fd-} ]] || __vigil_stop_process
@@ -327,10 +327,12 @@ function gitstatus_query {
   done
 }
 
+elif [[ $- == *i* ]]; then
+  builtin printf 'vigil: bash 4.2 or later is needed, not %s\n' "$BASH_VERSION" >&2
 fi
 
 # --prompt
-if [[ $- == *i* && ${BASH_VERSINFO[0]} -ge 4 ]]; then
+if [[ $- == *i* && ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 42 ]]; then
 
 # What the prompt showed for the last response (the segment, its width, its stale form, the directory, and the directory's width),
 # and the shell's directory and GIT_DIR at that time; GIT_DIR, a colon, and the directory at the time of the last request; and the

@@ -3,7 +3,9 @@
 # fish cannot keep pipes to a process open, so each request starts a short-lived process, which asks the user's daemon.
 
 # Like gitstatus's plugins, this defines nothing in a shell that is not interactive.
-if status is-interactive
+if status is-interactive; and not string match -qr '^(3\.[1-9]|[4-9]|[1-9][0-9])' -- $version
+    builtin echo "vigil: fish 3.1 or later is needed, not $version" >&2
+else if status is-interactive
 
     set -g __vigil_program @program@
 
@@ -170,7 +172,7 @@ if status is-interactive
 end
 
 # --prompt
-if status is-interactive
+if status is-interactive; and functions -q gitstatus_query
 
     set -g GITSTATUS_PROMPT ''
     set -g GITSTATUS_PROMPT_LEN 0

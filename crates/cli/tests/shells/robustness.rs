@@ -388,3 +388,39 @@ fn a_restricted_shell_that_may_start_nothing_has_a_prompt_without_complaints() {
         session.end();
     }
 }
+
+#[test]
+fn a_shell_that_is_too_old_is_told_so_in_one_line() {
+    for (shell, what, version) in [
+        (Shell::Bash, "${BASH_VERSINFO[0]}", "3"),
+        (Shell::Fish, "$version", "3.0.2"),
+    ] {
+        let sandbox = sandbox();
+        let name = shell.name();
+        let script = std::process::Command::new(VIGIL)
+            .args(["init", "--prompt", name])
+            .output();
+        let script = String::from_utf8(script.unwrap().stdout).unwrap();
+        assert!(script.contains(what));
+        // The version cannot be set, so what the script sees of it is.
+        let file = sandbox.root().join("old");
+        std::fs::write(&file, script.replace(what, version)).unwrap();
+        let file = file.display();
+        let defined = match shell {
+            Shell::Fish => "functions -q gitstatus_query; or functions -q __vigil_prompt_update",
+            _ => "declare -F gitstatus_query || declare -F __vigil_prompt_update",
+        };
+        let text = format!(
+            "source '{file}' 2>\"$OUT\"\n{defined}\necho code {} >>\"$OUT\"\n",
+            shell.status()
+        );
+        let written = run(&sandbox, shell, &text);
+        let lines: Vec<&str> = written.lines().collect();
+        assert_eq!(lines.len(), 2, "{written}");
+        assert!(
+            lines[0].starts_with(&format!("vigil: {name} ")),
+            "{written}"
+        );
+        assert_eq!(lines[1], "code 1", "{written}");
+    }
+}
