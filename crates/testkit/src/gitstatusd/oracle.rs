@@ -197,7 +197,14 @@ fn response_in(
     workdir: &[u8],
     options: ServerOptions,
 ) -> Result<Expected, SandboxError> {
-    let untracked = if options.recurse { "-uall" } else { "-unormal" };
+    let settings = Settings::parse(&git.run(&["config", "--list", "-z"])?.stdout);
+    let is_off = |key| settings.is_off(key);
+    let untracked = match options.recurse {
+        // Untracked files in submodules do not count either.
+        _ if is_off("status.showuntrackedfiles") || is_off("bash.showuntrackedfiles") => "-uno",
+        true => "-uall",
+        false => "-unormal",
+    };
     let status = [
         "status",
         "--porcelain=v2",
@@ -213,11 +220,7 @@ fn response_in(
         return Ok(Expected::Unknown);
     }
     let mut counts = Counts::parse(&status.stdout);
-    let settings = Settings::parse(&git.run(&["config", "--list", "-z"])?.stdout);
-    if settings.is_off("status.showuntrackedfiles") || settings.is_off("bash.showuntrackedfiles") {
-        counts.untracked = 0;
-    }
-    if settings.is_off("bash.showdirtystate") {
+    if is_off("bash.showdirtystate") {
         let (stashes, ahead_behind) = (counts.stashes, counts.ahead_behind);
         let untracked = counts.untracked;
         counts = Counts {
