@@ -288,7 +288,8 @@ impl State {
             self.create_parents();
         }
         let mut published = self.publish(changes, is_whole, mark, steps);
-        while let Err(StoreError::Io(_) | StoreError::Foreign { .. }) = published
+        while let Err(StoreError::Io(_) | StoreError::Foreign { .. } | StoreError::Shared { .. }) =
+            published
             && self.in_repository.parent().is_some_and(Path::exists)
             && let Some(next) = self.stores.get(self.chosen.saturating_add(1))
         {

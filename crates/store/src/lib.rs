@@ -110,6 +110,12 @@ pub enum StoreError {
         /// The store's folder, or its parent if it does not exist.
         path: PathBuf,
     },
+    /// A group shares the directory, so no folder that only one of its members can remove may be made there.
+    #[error("{} is shared with a group", path.display())]
+    Shared {
+        /// The parent of the store's folder.
+        path: PathBuf,
+    },
     /// More than the format can hold: a block of 4 GiB, 32 GiB in all, or the key `u32::MAX`.
     #[error("the state for {} is too large", folder.display())]
     TooLarge {

@@ -177,7 +177,8 @@ impl Store {
     }
 
     /// Opens or creates the folder. It must belong to the effective user: files left in another user's folder might be ones that
-    /// their owner could not even remove.
+    /// their owner could not even remove. For the same reason none is created where git lets a group write
+    /// (`core.sharedRepository`): the others could remove neither the repository nor a worktree.
     fn create_folder(&self) -> Result<Folder<'_>, StoreError> {
         let refused = |operation| move |error| IoError::new(operation, &self.folder, error);
         let folder = match Folder::open(&self.folder) {
@@ -189,6 +190,11 @@ impl Store {
                     .map_err(|error| IoError::new("look at", above, error))?;
                 if stat.st_uid != rustix::process::geteuid().as_raw() {
                     return Err(StoreError::Foreign {
+                        path: above.to_owned(),
+                    });
+                }
+                if Mode::from_raw_mode(stat.st_mode).contains(Mode::SGID | Mode::WGRP) {
+                    return Err(StoreError::Shared {
                         path: above.to_owned(),
                     });
                 }

@@ -1,7 +1,7 @@
 //! What is refused, and that the message names the operation and the path.
 
-use std::fs;
-use std::os::unix::fs::{chown, symlink};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
 use vigil_testkit::sandbox::skip_test;
 
@@ -43,6 +43,29 @@ fn a_folder_that_cannot_be_made_is_named() {
         .collect();
     names.sort();
     assert_eq!(names, ["file", "link"]);
+}
+
+#[test]
+fn no_folder_is_made_where_a_group_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    let shared = dir.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    let store = Store::new(shared.join("vigil"), [7; 32]);
+    fs::set_permissions(&shared, Permissions::from_mode(0o2775)).unwrap();
+    assert!(
+        matches!(refused(&store, Changes::new()), StoreError::Shared { path } if path == shared)
+    );
+    assert!(!store.folder().exists());
+    // The others of a group that may not write remove nothing anyway, and a user's own group has nobody else.
+    for mode in [0o2755, 0o775] {
+        fs::set_permissions(&shared, Permissions::from_mode(mode)).unwrap();
+        assert!(
+            store
+                .publish(None, Changes::new(), [1; 48], &NoSteps)
+                .is_ok()
+        );
+        fs::remove_dir_all(store.folder()).unwrap();
+    }
 }
 
 #[test]
