@@ -32,7 +32,7 @@ pub enum NoStateReason {
 }
 
 /// Returns where the state of `repository`'s working tree may be: in the repository, or in the user's cache directory if the
-/// repository cannot be written. Empty if [`places_or_reason`] fails.
+/// repository cannot be written, or a group shares it. Empty if [`places_or_reason`] fails.
 pub fn places(repository: &Repository) -> Vec<Store> {
     places_or_reason(repository).unwrap_or_default()
 }

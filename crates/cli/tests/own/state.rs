@@ -406,6 +406,26 @@ fn a_state_of_another_user_is_not_called_wrong() {
 }
 
 #[test]
+fn no_folder_is_in_the_way_of_those_who_share_a_repository() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["init", "-q", "--shared=group"]);
+    sandbox.git(["worktree", "add", "-q", "../linked"]);
+    // As with a umask of 002.
+    let linked = sandbox.git_dir().join("worktrees/linked");
+    std::fs::set_permissions(&linked, Permissions::from_mode(0o2775)).unwrap();
+    for place in ["", "../linked"] {
+        let status = sandbox.vigil_in(&sandbox.top().join(place), &["status"]);
+        assert_eq!(status.code, 0, "{status:?}");
+    }
+    sandbox.assert_same_status();
+    assert!(!sandbox.state_folder().exists());
+    assert!(!linked.join("vigil").exists());
+    let shown = sandbox.text(&["state", "show"]);
+    assert!(shown.contains("/.cache/vigil/"), "{shown}");
+    assert_eq!(sandbox.vigil(&["state", "verify"]).code, 0);
+}
+
+#[test]
 fn wrong_command_lines_are_refused_with_the_usage() {
     let sandbox = Sandbox::new();
     for (arguments, complaint) in [

@@ -15,8 +15,9 @@ pub fn in_repository(dot_hg: &Path) -> PathBuf {
     dot_hg.join("vigil")
 }
 
-/// Where the state of the working copy of `repository` may be: in the repository, or if that cannot be written, in the user's
-/// cache folder, found by environment variables (`variable`). Empty if the working copy cannot be told from others.
+/// Where the state of the working copy of `repository` may be: in the repository, or if that cannot be written or a group shares
+/// it, in the user's cache folder, found by environment variables (`variable`). Empty if the working copy cannot be told from
+/// others.
 pub fn places(repository: &Repository, variable: impl Fn(&str) -> Option<BString>) -> Vec<Store> {
     let top = &repository.root;
     let Some(identity) = identity(FORMAT, "sha1", &[&repository.dot_hg, top]) else {
