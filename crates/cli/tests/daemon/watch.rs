@@ -168,23 +168,34 @@ fn changes_without_events_are_found_by_watch() {
     watching.assert_next_contains(" unstaged 1 ");
 }
 
+/// Starts a daemon whose system calls fail as strace(1) is told by `options`. `None` if that is not possible.
+fn serve_with_fault(sandbox: &Sandbox, fault: &str, options: &[&str]) -> Option<RunningDaemon> {
+    let traced = |command: &[&str]| {
+        let arguments = [&["-f", "-o", "/dev/null"], options, command].concat();
+        sandbox.command("strace", "", &arguments)
+    };
+    let tried = traced(&["true"]).output();
+    if !tried.is_ok_and(|tried| tried.status.success()) {
+        skip_test(fault, "strace cannot be used");
+        return None;
+    }
+    Some(RunningDaemon::start(traced(&[VIGIL, "daemon", "run"])))
+}
+
 #[test]
 fn changes_that_the_daemon_has_no_thread_to_report_are_found_by_watch() {
     let sandbox = Sandbox::with_repository();
     // The daemon starts two threads that answer, and then the one that reports changes.
-    let options = ["-f", "-o", "/dev/null", "-e", "trace=clone3"];
-    let fault = ["-e", "inject=clone3:error=EAGAIN:when=3"];
-    let traced = |command: &[&str]| {
-        let arguments = [&options[..], &fault, command].concat();
-        sandbox.command("strace", "", &arguments)
+    let options = [
+        "-e",
+        "trace=clone3",
+        "-e",
+        "inject=clone3:error=EAGAIN:when=3",
+    ];
+    let Some(_serving) = serve_with_fault(&sandbox, "threads that cannot be started", &options)
+    else {
+        return;
     };
-    if !traced(&["true"])
-        .output()
-        .is_ok_and(|tried| tried.status.success())
-    {
-        return skip_test("threads that cannot be started", "strace cannot be used");
-    }
-    let _serving = RunningDaemon::start(traced(&[VIGIL, "daemon", "run"]));
     let mut watching = sandbox.watch("work", &[]);
     watching.assert_next_contains(" untracked 0 ");
     sandbox.write("work/new", "");
@@ -197,19 +208,12 @@ fn changes_that_the_daemon_has_no_thread_to_report_are_found_by_watch() {
 fn a_change_is_reported_though_waiting_for_changes_failed_before() {
     let sandbox = Sandbox::with_repository();
     // Only the thread that reports changes reads such a descriptor, after each of them.
-    let options = ["-f", "-o", "/dev/null", "-P", "anon_inode:[eventfd]"];
+    let descriptor = ["-P", "anon_inode:[eventfd]"];
     let fault = ["-e", "trace=read", "-e", "inject=read:error=ENOMEM:when=2"];
-    let traced = |command: &[&str]| {
-        let arguments = [&options[..], &fault, command].concat();
-        sandbox.command("strace", "", &arguments)
+    let options = [&descriptor[..], &fault].concat();
+    let Some(_serving) = serve_with_fault(&sandbox, "waiting that fails", &options) else {
+        return;
     };
-    if !traced(&["true"])
-        .output()
-        .is_ok_and(|tried| tried.status.success())
-    {
-        return skip_test("waiting that fails", "strace cannot be used");
-    }
-    let _serving = RunningDaemon::start(traced(&[VIGIL, "daemon", "run"]));
     let mut watching = sandbox.watch("work", &[]);
     watching.assert_next_contains(" untracked 0 ");
     for number in 1..4 {
