@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bstr::{BStr, BString, ByteSlice};
+use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_git::objects::LimitedBlob;
 use vigil_linux::opening::open_to_read;
@@ -34,6 +35,8 @@ pub(crate) struct Rules {
     digest: u128,
     unread: Option<Unread>,
     read: OnceLock<Arc<IgnoreRules>>,
+    /// Why the file could not be read, until somebody is told.
+    failure: Mutex<Option<Errno>>,
 }
 
 /// Where to read rules that have not been read yet.
@@ -52,6 +55,7 @@ impl From<Arc<IgnoreRules>> for Rules {
             digest: rules.digest(),
             unread: None,
             read: OnceLock::from(rules),
+            failure: Mutex::default(),
         }
     }
 }
@@ -69,6 +73,7 @@ impl Rules {
             digest,
             unread: Some(unread),
             read: OnceLock::new(),
+            failure: Mutex::default(),
         }
     }
 
@@ -99,7 +104,13 @@ impl Rules {
             if let Some(unread) = &rules.unread
                 && let Some(above) = unread.above.read.get()
             {
-                rules.read.get_or_init(|| unread.read(above));
+                rules.read.get_or_init(|| match unread.read(above) {
+                    Ok(read) => read,
+                    Err(error) => {
+                        *rules.failure.lock() = Some(error);
+                        above.clone()
+                    }
+                });
             }
         }
         self.read.get()
@@ -107,14 +118,13 @@ impl Rules {
 }
 
 impl Unread {
-    fn read(&self, above: &Arc<IgnoreRules>) -> Arc<IgnoreRules> {
+    fn read(&self, above: &Arc<IgnoreRules>) -> Result<Arc<IgnoreRules>, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let contents = rustix::fs::openat(CWD, &self.on_disk, flags, Mode::empty())
-            .and_then(|dir| read_ignore_file(dir.as_fd()));
-        match contents {
-            Ok((Some(contents), _)) => above.with_file(self.dir.as_bstr(), &contents),
-            Ok((None, _)) | Err(_) => above.clone(),
-        }
+        let dir = rustix::fs::openat(CWD, &self.on_disk, flags, Mode::empty())?;
+        Ok(match read_ignore_file(dir.as_fd())? {
+            (Some(contents), _) => above.with_file(self.dir.as_bstr(), &contents),
+            (None, _) => above.clone(),
+        })
     }
 }
 
@@ -126,6 +136,24 @@ impl IgnoreScope for Rules {
     fn is_true_to_digest(&self) -> bool {
         let read = self.read.get();
         read.is_none_or(|rules| rules.digest() == self.digest)
+    }
+
+    fn take_warnings(&self, directory: &BStr) -> Vec<RulesWarning> {
+        let unread = std::iter::successors(self.unread.as_ref().map(|unread| (self, unread)), {
+            |(_, unread)| {
+                let above = &*unread.above;
+                above.unread.as_ref().map(|further| (above, further))
+            }
+        });
+        let failed = unread.filter_map(|(rules, unread)| {
+            let error = rules.failure.lock().take()?;
+            Some(RulesWarning {
+                directory: directory.to_owned(),
+                text: text_bytes(&inaccessible(unread.dir.as_bstr(), error)?),
+                is_of_shortage: errno::is_shortage(error),
+            })
+        });
+        failed.collect()
     }
 
     fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
@@ -198,10 +226,9 @@ pub(crate) fn rules_in(
             (rules, file)
         }
         Err(error) => {
-            let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
-            if !is_silent && (directory.asks_for_rules)() {
-                let (shown, reason) = (shown(), errno::text(error));
-                let text = format!("unable to access '{shown}': {reason}", shown = raw(&shown));
+            if let Some(text) = inaccessible(directory.path, error)
+                && (directory.asks_for_rules)()
+            {
                 warnings.push(warning(&text, errno::is_shortage(error)));
             }
             let dir = Some(directory.dir);
@@ -215,6 +242,14 @@ pub(crate) fn rules_in(
             }
         }
     }
+}
+
+/// Returns git's warning about the `.gitignore` of `directory`, which cannot be read because of `error`; `None` if git says nothing.
+fn inaccessible(directory: &BStr, error: Errno) -> Option<String> {
+    let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
+    let shown = join(directory, BStr::new(FILE_NAME));
+    let reason = errno::text(error);
+    (!is_silent).then(|| format!("unable to access '{shown}': {reason}", shown = raw(&shown)))
 }
 
 /// Returns what is known of the `.gitignore` in `dir`, which cannot be read because of `error`.
@@ -322,5 +357,25 @@ mod tests {
             let below = rules_of_digest(&rules, folder.path(), "dir/e".into(), rules.digest());
             assert!(!is_ignored(&below) && !below.is_true_to_digest());
         }
+    }
+
+    #[test]
+    fn rules_that_cannot_be_read_are_told_of_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("dir")).unwrap();
+        let top: Arc<dyn IgnoreScope> =
+            Arc::new(Rules::from(IgnoreRules::root(Default::default())));
+        let rules = rules_of_digest(&top, folder.path(), "dir".into(), 1);
+        let below = rules_of_digest(&rules, folder.path(), "dir/e".into(), 2);
+        assert_eq!(below.take_warnings("dir/e".into()), []);
+        std::os::unix::fs::symlink("elsewhere", folder.path().join("dir/.gitignore")).unwrap();
+        assert!(!below.is_ignored("dir/e/x.o".into(), false));
+        let warning = RulesWarning {
+            directory: "dir/e".into(),
+            text: "unable to access 'dir/.gitignore': Too many levels of symbolic links".into(),
+            is_of_shortage: false,
+        };
+        assert_eq!(below.take_warnings("dir/e".into()), [warning]);
+        assert_eq!(rules.take_warnings("dir".into()), []);
     }
 }

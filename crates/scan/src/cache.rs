@@ -129,15 +129,16 @@ impl Listed {
         system: &dyn System,
         dir: &BStr,
     ) -> Arc<dyn IgnoreScope> {
-        match &self.own_rules {
-            OwnRules::None => above.clone(),
-            OwnRules::Known(rules) => rules.clone(),
-            OwnRules::Unread(digest) => {
-                let rules = system.rules_of_digest(above, dir, *digest);
-                self.own_rules = OwnRules::Known(rules.clone());
-                rules
-            }
-        }
+        let digest = match &self.own_rules {
+            OwnRules::None => return above.clone(),
+            OwnRules::Known(rules) if rules.is_true_to_digest() => return rules.clone(),
+            // They could not be read then, and perhaps can be now.
+            OwnRules::Known(rules) => rules.digest(),
+            OwnRules::Unread(digest) => *digest,
+        };
+        let rules = system.rules_of_digest(above, dir, digest);
+        self.own_rules = OwnRules::Known(rules.clone());
+        rules
     }
 
     fn own_digest(&self) -> u128 {

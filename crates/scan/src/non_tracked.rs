@@ -134,6 +134,9 @@ impl Walk<'_> {
         if !above.rules.is_true_to_digest() || !ignoring.rules.is_true_to_digest() {
             found.must_be_looked_at_again();
             found.has_unproven_rules = true;
+            for rules in [&above.rules, &ignoring.rules] {
+                found.warnings.append(&mut rules.take_warnings(path));
+            }
         }
         self.push_subdirs(here, dir, &ignoring, &excluded_subdirs, local);
         worker.findings.warnings.append(&mut found.warnings);

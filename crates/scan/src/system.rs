@@ -131,6 +131,13 @@ pub trait IgnoreScope: Any + Debug + Send + Sync {
         true
     }
 
+    /// Returns the system's warnings about files that could not be read when these rules were first used, and about which nobody was
+    /// told yet. `directory` is where the rules were used, and where these warnings go as soon as it is looked at again.
+    fn take_warnings(&self, directory: &BStr) -> Vec<RulesWarning> {
+        let _ = directory;
+        Vec::new()
+    }
+
     /// Whether a rule ignores `path`.
     fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool;
 }

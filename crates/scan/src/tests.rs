@@ -249,6 +249,36 @@ fn differing(tracked: &Tracked, findings: &Findings) -> Vec<String> {
     differ.collect()
 }
 
+/// Rules whose file could not be read.
+#[derive(Debug)]
+struct Unreadable;
+
+impl IgnoreScope for Unreadable {
+    fn digest(&self) -> u128 {
+        1
+    }
+
+    fn is_true_to_digest(&self) -> bool {
+        false
+    }
+
+    fn is_ignored(&self, _: &BStr, _: bool) -> bool {
+        false
+    }
+}
+
+#[test]
+fn rules_that_could_not_be_read_are_read_again_for_the_next_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let stamp = Stamp::of(folder.path()).unwrap().unwrap();
+    let list = RecordedFiles(BTreeMap::new(), &[]);
+    let above = list.rules_at_top();
+    let rules: Arc<dyn IgnoreScope> = Arc::new(Unreadable);
+    let mut listed = cache::Listed::new(stamp, &above, false, &rules, Default::default());
+    let rules = listed.rules(&above, &list, "dir".into());
+    assert!(rules.is_true_to_digest());
+}
+
 #[test]
 fn a_scan_needs_only_a_list_of_paths_and_facts() {
     let folder = tempfile::tempdir().unwrap();
