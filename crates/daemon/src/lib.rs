@@ -22,7 +22,6 @@ mod open_questions;
 mod panics;
 mod peer;
 pub mod protocol;
-pub mod removal;
 pub mod runtime_folder;
 pub mod server;
 mod sessions;

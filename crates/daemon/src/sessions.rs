@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use bstr::{BStr, BString};
 use parking_lot::{Mutex, MutexGuard};
 use vigil_engine::hg_session::{HgWorkingCopy, in_repository};
+use vigil_engine::removal;
 use vigil_engine::session::audit::{Audit, Extent};
 use vigil_engine::session::{
     Basis, ChangeReport, FullReport, Session, UnchangedProof, WatchPositions, WatchReport,
@@ -31,7 +32,6 @@ use crate::ahead::Ahead;
 use crate::declined::Declined;
 use crate::panics;
 use crate::protocol::RepositoryDescription;
-use crate::removal;
 use crate::statistics::{Statistics, micros};
 
 /// The most slots that are kept.

@@ -13,6 +13,7 @@ pub mod hg_session;
 pub mod hg_status;
 mod hg_system;
 pub mod prompt;
+pub mod removal;
 pub mod session;
 pub mod state;
 pub mod status;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bstr::BString;
-use vigil_daemon::removal;
+use vigil_engine::removal;
 use vigil_git::environment::Environment;
 use vigil_git::state_place;
 use vigil_linux::memory;

@@ -405,6 +405,31 @@ fn a_state_of_another_user_is_not_called_wrong() {
     let _ = std::fs::set_permissions(&folder, Permissions::from_mode(0o700));
 }
 
+/// Somebody may be removing it together with the repository around it.
+#[test]
+fn no_folder_is_made_in_a_submodule_that_was_changed_a_moment_ago() {
+    let sandbox = Sandbox::new();
+    let inner = sandbox.path("inner");
+    std::fs::create_dir(&inner).unwrap();
+    sandbox.git_in(&inner, ["init", "-q"]);
+    let identity = ["-c", "user.name=n", "-c", "user.email=e"];
+    let commit = ["commit", "-q", "--allow-empty", "-m", "inside"];
+    sandbox.git_in(&inner, [&identity[..], &commit].concat());
+    sandbox.git(["add", "inner"]);
+    let git_dir = inner.join(".git");
+    let status = |age_s| {
+        let changed_at = std::time::SystemTime::now() - std::time::Duration::from_secs(age_s);
+        let folder = std::fs::File::open(&git_dir).unwrap();
+        folder.set_modified(changed_at).unwrap();
+        sandbox.text(&["status", "-s"]);
+        git_dir.join("vigil").exists()
+    };
+    assert!(!status(0));
+    assert!(status(1000));
+    // From then on it is used.
+    assert!(status(0));
+}
+
 #[test]
 fn no_folder_is_in_the_way_of_those_who_share_a_repository() {
     let sandbox = Sandbox::new();

@@ -10,12 +10,14 @@ use vigil_model::tracked::Tracked;
 use super::error::SessionError;
 use super::gitmodules::{self, Submodule};
 use super::{EntryCheck, Session};
+use crate::removal;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::child::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository, submodule, submodule_references};
+use vigil_git::state_place;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_rules::messages::Messages;
 use vigil_store::NoSteps;
@@ -285,8 +287,11 @@ impl QuestionInside {
             said.extend(&session.take_messages());
         })?;
         said.extend(&status.warnings);
-        // Only the next status would have been faster for it.
-        let _ = session.save(&NoSteps);
+        let folder = state_place::in_repository(session.repository());
+        if !removal::may_be_under_way(&folder) {
+            // Only the next status would have been faster for it.
+            let _ = session.save(&NoSteps);
+        }
         Ok(status)
     }
 }
