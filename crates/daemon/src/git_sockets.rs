@@ -21,7 +21,7 @@ use vigil_git::repository::Repository;
 use vigil_linux::errno;
 use vigil_linux::stat::{FileType, Stat, lstat_path};
 
-use crate::accept::accept_own;
+use crate::accept::accept_any;
 use crate::fsmonitor::{NoSocketPath, socket_path};
 use crate::protocol::{MonitorDescription, MonitorQuestion};
 use crate::runtime_folder::BACKLOG;
@@ -295,10 +295,10 @@ impl GitSockets {
         taken.len()
     }
 
-    /// Accepts a waiting connection, if it is from this user, and returns it with that socket.
+    /// Accepts a waiting connection, which may be of another user, and returns it with that socket.
     ///
     /// # Errors
-    /// As for [`accept_own`].
+    /// As for [`accept_any`].
     pub(crate) fn accept(&self) -> Result<Option<(OwnedFd, Arc<GitSocket>)>, Errno> {
         let mut events = [Event {
             flags: EventFlags::empty(),
@@ -320,7 +320,7 @@ impl GitSockets {
         let Some(socket) = socket else {
             return Ok(None);
         };
-        let accepted = accept_own(socket.listener.as_fd())?;
+        let accepted = accept_any(socket.listener.as_fd())?;
         Ok(accepted.map(|connection| (connection, socket)))
     }
 }

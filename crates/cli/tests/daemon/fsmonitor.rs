@@ -10,7 +10,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice;
-use rustix::process::Signal;
+use rustix::process::{Signal, Uid};
+use rustix::thread::set_thread_res_uid;
 use vigil_testkit::campaign::{Campaign, run};
 use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::daemon::Daemon;
@@ -18,6 +19,7 @@ use vigil_testkit::kills::{self, KillSettings};
 use vigil_testkit::monitor::{Monitor, Transport};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
+use vigil_testkit::sandbox::skip_test;
 
 use crate::namespaces::{HangingDisk, can_mount_fuse, is_in_namespaces, run_in_namespaces};
 use crate::sandbox::{RunningDaemon, Sandbox, VIGIL};
@@ -608,6 +610,46 @@ fn a_stale_socket_is_replaced_and_a_served_one_is_not() {
     assert!(!socket.exists() && !serves());
     let file = fs::write(&socket, "");
     assert!(file.is_ok() && !start().status.success());
+    assert!(socket.exists());
+}
+
+/// A git that is cut off dies of SIGPIPE. Who shares a repository, or is root, may come to another user's socket.
+#[test]
+fn another_users_git_is_told_that_everything_may_have_changed() {
+    let sandbox = Sandbox::with_repository();
+    let socket = sandbox.path("work/.git/fsmonitor--daemon.ipc");
+    let _serving = sandbox.serve();
+    assert!(
+        sandbox
+            .vigil("work", &["fsmonitor", "start"])
+            .status
+            .success()
+    );
+    for (path, mode) in [(sandbox.path(""), 0o755), (socket.clone(), 0o777)] {
+        fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    }
+    let asked = std::thread::scope(|scope| {
+        let ask = || {
+            let other = Uid::from_raw(65534);
+            let is_other = set_thread_res_uid(other, other, other).is_ok();
+            let questions = [
+                &b"0010builtin:fake0000"[..],
+                b"0009flush0000",
+                b"0008quit0000",
+            ];
+            is_other.then(|| questions.map(|question| socket_answer(&socket, question)))
+        };
+        scope.spawn(ask).join().unwrap()
+    });
+    let Some(answers) = asked else {
+        return skip_test(
+            "a git of another user",
+            "only the superuser can be another user",
+        );
+    };
+    for answer in answers {
+        assert!(answer.windows(3).any(|part| part == b"\0/\0"), "{answer:?}");
+    }
     assert!(socket.exists());
 }
 

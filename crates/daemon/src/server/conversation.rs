@@ -16,6 +16,7 @@ use super::connection::{Connection, Greeting};
 use super::connections::Connections;
 use super::lateness::Lateness;
 use super::subscribers::{Found, Search, Subscribers};
+use crate::accept::is_own;
 use crate::answers::{Answer, Answers, Dependencies};
 use crate::audit::Auditor;
 use crate::deputy::Deputy;
@@ -193,13 +194,14 @@ impl Host {
             };
             // git's client may or may not end a message with a NUL.
             let token = message.strip_suffix(b"\0").unwrap_or(&message);
-            if token == b"quit" {
+            let is_own = is_own(connection.socket());
+            if is_own && token == b"quit" {
                 self.answers.git_sockets().close_socket(socket);
                 let _ = connection.send(packets::packets(b""));
                 return Err(Broken::Closed);
             }
-            if !socket.is_in_place() {
-                // An empty answer would mean that nothing changed.
+            // Cut off, git would die of SIGPIPE, and an empty answer would mean that nothing changed.
+            if !is_own || !socket.is_in_place() {
                 let nothing = fsmonitor::without_answer(TokenForm::Builtin);
                 let _ = connection.send(packets::packets(&nothing));
                 return Err(Broken::Closed);
