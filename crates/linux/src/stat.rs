@@ -44,6 +44,9 @@ const S_IFDIR: u32 = 0o040_000;
 const S_IFREG: u32 = 0o100_000;
 const S_IFLNK: u32 = 0o120_000;
 
+/// Permission bits of a directory in which the members of a group make files for each other: setgid, and writable by the group.
+const SHARED: u32 = 0o2020;
+
 impl Stat {
     /// Whether this is a directory.
     #[inline]
@@ -61,6 +64,12 @@ impl Stat {
     #[inline]
     pub fn is_symlink(&self) -> bool {
         self.mode & S_IFMT == S_IFLNK
+    }
+
+    /// Whether a group shares this directory, as git's do by `core.sharedRepository` (git-config(1)).
+    #[inline]
+    pub fn is_shared_with_group(&self) -> bool {
+        self.mode & SHARED == SHARED
     }
 
     /// Returns the type of the file.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, CWD, Mode};
 use vigil_linux::Errno;
 use vigil_linux::lock::Locked;
+use vigil_linux::stat::stat_path;
 use vigil_model::state_layout::docket::Docket;
 use vigil_model::state_layout::{DataHeader, UNIT};
 use zerocopy::{FromZeros, IntoBytes};
@@ -186,14 +187,14 @@ impl Store {
                 let above = self.folder.parent();
                 let above = above.filter(|above| !above.as_os_str().is_empty());
                 let above = above.unwrap_or(Path::new("."));
-                let stat = rustix::fs::stat(above)
-                    .map_err(|error| IoError::new("look at", above, error))?;
-                if stat.st_uid != rustix::process::geteuid().as_raw() {
+                let stat =
+                    stat_path(above).map_err(|error| IoError::new("look at", above, error))?;
+                if stat.uid != rustix::process::geteuid().as_raw() {
                     return Err(StoreError::Foreign {
                         path: above.to_owned(),
                     });
                 }
-                if Mode::from_raw_mode(stat.st_mode).contains(Mode::SGID | Mode::WGRP) {
+                if stat.is_shared_with_group() {
                     return Err(StoreError::Shared {
                         path: above.to_owned(),
                     });

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Access, access};
 use vigil_git::environment::Environment;
+use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::{raw, raw_path};
 use vigil_stamp::paths::path_of;
@@ -75,6 +76,9 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
     let target = ConfigTarget::of(environment, options.is_global)?;
     let gits = gits::all(environment);
     let mechanism = mechanism(options.mechanism, &gits)?;
+    if (mechanism, target.scope) == (Mechanism::Hook, Scope::Local) {
+        refuse_if_shared(&target.folder)?;
+    }
     let kept = |error: io::Error| cannot_keep(&target.folder, &error);
     if let Some(changed) = installed(&target)? {
         // Restore the original values first, so that they are the ones that are kept.
@@ -130,6 +134,18 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
         });
     }
     Ok(Reply::printed(said, 0))
+}
+
+/// Refuses to have everybody's git run a hook in `folder`, which is closed to all but its owner, where a group shares the
+/// repository.
+fn refuse_if_shared(folder: &Path) -> Result<(), Reply> {
+    let common_dir = folder.parent().map(stat_path);
+    if matches!(common_dir, Some(Ok(stat)) if stat.is_shared_with_group()) {
+        return Err(Reply::error(
+            "a group shares this repository, and git of its other members could not run the hook: use --global",
+        ));
+    }
+    Ok(())
 }
 
 /// Restores the former values.

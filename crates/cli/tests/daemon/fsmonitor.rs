@@ -221,6 +221,21 @@ fn a_configuration_that_cannot_be_written_is_complained_about_once() {
 }
 
 #[test]
+fn no_hook_is_installed_that_others_of_a_group_could_not_run() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.git_in("work", &["init", "-q", "--shared=group"]);
+    let config = fs::read(sandbox.path("work/.git/config")).unwrap();
+    let output = sandbox.vigil("work", &["fsmonitor", "install", "--hook"]);
+    assert_eq!(output.status.code(), Some(1));
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.ends_with(": use --global\n"), "{printed}");
+    assert_eq!(fs::read(sandbox.path("work/.git/config")).unwrap(), config);
+    assert!(!sandbox.path("work/.git/vigil").exists());
+    let output = sandbox.vigil("work", &["fsmonitor", "install", "--hook", "--global"]);
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
 fn git_says_the_same_with_the_monitor_after_each_operation() {
     type Operation = (&'static str, fn(&Sandbox));
     let operations: [Operation; 25] = [
@@ -619,12 +634,8 @@ fn another_users_git_is_told_that_everything_may_have_changed() {
     let sandbox = Sandbox::with_repository();
     let socket = sandbox.path("work/.git/fsmonitor--daemon.ipc");
     let _serving = sandbox.serve();
-    assert!(
-        sandbox
-            .vigil("work", &["fsmonitor", "start"])
-            .status
-            .success()
-    );
+    let started = sandbox.vigil("work", &["fsmonitor", "start"]);
+    assert!(started.status.success(), "{started:?}");
     for (path, mode) in [(sandbox.path(""), 0o755), (socket.clone(), 0o777)] {
         fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     }
