@@ -33,14 +33,6 @@ pub(crate) fn is_own(connection: impl AsFd) -> bool {
     peer(connection).is_ok_and(|peer| peer.uid == geteuid().as_raw())
 }
 
-/// Whether accept(2) failed for lack of resources, of which each connection takes some.
-pub(crate) fn is_shortage(error: Errno) -> bool {
-    matches!(
-        error,
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::net::{UnixListener, UnixStream};

@@ -19,13 +19,13 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use vigil_linux::inotify::Queue;
 use vigil_linux::process::thread_builder;
-use vigil_linux::{ending, memory, mounts};
+use vigil_linux::{ending, errno, memory, mounts};
 
 use self::connection::Connection;
 use self::conversation::Host;
 use self::lateness::Lateness;
 use self::workers::Workers;
-use crate::accept::{accept_own, is_shortage};
+use crate::accept::accept_own;
 use crate::answers::{Answers, StatusWriter};
 use crate::audit::Auditor;
 use crate::panics;
@@ -264,7 +264,8 @@ impl Server {
         match accepted {
             Ok(Some(connection)) => connections.add(connection),
             Ok(None) => {}
-            Err(error) if is_shortage(error) && connections.close_oldest() => {}
+            // Each connection takes some of what is short.
+            Err(error) if errno::is_shortage(error) && connections.close_oldest() => {}
             // The connection stays in the backlog, so poll(2) would report it again at once.
             Err(_) => self.pause(),
         }

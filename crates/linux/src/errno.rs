@@ -47,7 +47,10 @@ pub fn is_lasting(errno: Errno) -> bool {
 /// Whether a call failed only because this process, or the whole system, has too many files open or no memory. Another process
 /// may succeed.
 pub fn is_shortage(errno: Errno) -> bool {
-    matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
+    matches!(
+        errno,
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS
+    )
 }
 
 #[cfg(test)]

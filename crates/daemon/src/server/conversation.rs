@@ -188,13 +188,13 @@ impl Host {
 
     /// Answers git, which connected at `socket`. Invalid messages get no answer.
     fn answer_git(&self, connection: &mut Connection, socket: &GitSocket) -> Result<(), Broken> {
+        let is_own = is_own(connection.socket());
         while connection.unsent() == 0 {
             let Some(message) = connection.take_of_git().map_err(|_| Broken::Closed)? else {
                 break;
             };
             // git's client may or may not end a message with a NUL.
             let token = message.strip_suffix(b"\0").unwrap_or(&message);
-            let is_own = is_own(connection.socket());
             if is_own && token == b"quit" {
                 self.answers.git_sockets().close_socket(socket);
                 let _ = connection.send(packets::packets(b""));
