@@ -205,22 +205,30 @@ impl GitSockets {
                 token: BString::default(),
             },
         };
-        // It may have been closed while it was made.
-        if inner.closed.contains(path) {
-            drop(inner);
-            socket.shut(&self.epoll);
-            return Err(NotServed::Closed(path.to_owned()));
-        }
         let id = inner.next;
         inner.next = id.wrapping_add(1);
         let data = EventData::new_u64(id);
-        let added = epoll::add(&self.epoll, &socket.listener, data, EventFlags::IN);
-        added.map_err(|source| NotServed::System {
-            path: path.to_owned(),
-            source,
-        })?;
-        inner.served.insert(id, Arc::new(socket));
-        Ok(())
+        // It may have been closed while it was made.
+        let added = match inner.closed.contains(path) {
+            true => Err(NotServed::Closed(path.to_owned())),
+            false => {
+                let added = epoll::add(&self.epoll, &socket.listener, data, EventFlags::IN);
+                added.map_err(|source| NotServed::System {
+                    path: path.to_owned(),
+                    source,
+                })
+            }
+        };
+        match added {
+            Ok(()) => {
+                inner.served.insert(id, Arc::new(socket));
+            }
+            Err(_) => {
+                drop(inner);
+                socket.shut(&self.epoll);
+            }
+        }
+        added
     }
 
     /// Returns the path of the socket of `repository`, and whether it is served.
@@ -411,5 +419,20 @@ mod tests {
         assert!(matches!(finished, Err(NotServed::Closed(_))));
         assert!(lstat_path(&path).is_err());
         assert_eq!(sockets.describe(), []);
+    }
+
+    #[test]
+    fn a_socket_that_cannot_be_waited_at_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let sockets = GitSockets {
+            epoll: std::fs::File::open(folder.path()).unwrap().into(),
+            inner: Mutex::default(),
+        };
+        assert!(sockets.begin(&path).unwrap());
+        let made = make(&path);
+        let finished = sockets.finish(&path, (folder.path(), folder.path()), made);
+        assert!(matches!(finished, Err(NotServed::System { .. })));
+        assert!(lstat_path(&path).is_err());
     }
 }
