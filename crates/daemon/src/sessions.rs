@@ -1,6 +1,6 @@
 //! The working copies that are kept in memory, by the location of their repository and by the client's variables that count.
 //!
-//! Each is used by one thread at a time, and none waits for another.
+//! Each is used by one thread at a time. Questions about different ones do not wait for each other.
 
 #[cfg(test)]
 mod tests;
@@ -438,7 +438,7 @@ impl Slot {
             let (mut session, unchanged) = match known {
                 Some((known, unchanged)) if known.is_fresh(unchanged) => (known, unchanged),
                 earlier => {
-                    self.has_looked.store(false, Ordering::Relaxed);
+                    self.forget_look();
                     let mut session = open()?;
                     if let Some((earlier, _)) = earlier {
                         session.take_over_from(earlier);
@@ -459,12 +459,13 @@ impl Slot {
             Err(Declined::ForNow(text_bytes(&reason)))
         });
         kept.cuts = map::truncation_count();
-        let (session, answer) = answered?;
-        if kept.cuts != cuts {
-            return Err(Declined::ThisTime(
+        let answered = match kept.cuts == cuts {
+            true => answered,
+            false => answered.and(Err(Declined::ThisTime(
                 "a file was cut off while it was read".into(),
-            ));
-        }
+            ))),
+        };
+        let (session, answer) = answered.inspect_err(|_| self.forget_look())?;
         self.files.store(session.tracked_files(), Ordering::Relaxed);
         if let Some(top) = session.top() {
             self.top.get_or_init(|| top.to_owned());
@@ -489,7 +490,7 @@ impl Slot {
         if let Some(session) = kept.session.take() {
             *self.watched_without_session.lock() = session.watched_tree();
             *self.everything.lock() = None;
-            self.has_looked.store(false, Ordering::Relaxed);
+            self.forget_look();
             self.ahead.lock().forget_questions();
             drop(session);
             return true;
@@ -535,10 +536,12 @@ impl Slot {
         };
         if !audit.differences.is_empty()
             && let Some(session) = kept.session.take()
-            && let Some(tree) = session.watched_tree()
         {
+            self.forget_look();
             // Others that rest on the same events may be as wrong: other sessions, and git by what it was told.
-            tree.doubt();
+            if let Some(tree) = session.watched_tree() {
+                tree.doubt();
+            }
         }
         drop(kept);
         let mut counts = self.audited.lock();
@@ -567,6 +570,11 @@ impl Slot {
         self.has_looked.load(Ordering::Relaxed)
     }
 
+    /// Records that the next question is about everything, because the session is not kept any more.
+    fn forget_look(&self) {
+        self.has_looked.store(false, Ordering::Relaxed);
+    }
+
     /// Whether a session is kept. `None` while a question is being answered.
     #[cfg(test)]
     pub(crate) fn is_kept(&self) -> Option<bool> {
@@ -584,9 +592,11 @@ impl Slot {
     pub(crate) fn save(&self) {
         if let Some(mut kept) = self.kept.try_lock()
             && let Some(mut session) = kept.session.take()
-            && panics::catch(|| session.save()).is_ok()
         {
-            kept.session = Some(session);
+            match panics::catch(|| session.save()) {
+                Ok(()) => kept.session = Some(session),
+                Err(_) => self.forget_look(),
+            }
         }
     }
 }

@@ -16,6 +16,8 @@ use crate::declined::Declined;
 use crate::fsmonitor::TokenForm;
 use crate::protocol::{MonitorQuestion, PromptQuestion, Response, StatusQuestion};
 
+use super::{WorkingCopy, no_session};
+
 struct DecliningWriter;
 
 impl StatusWriter for DecliningWriter {
@@ -285,4 +287,28 @@ fn of_many_working_trees_only_the_watches_are_kept_and_tokens_stay_valid() {
     assert_eq!(monitor(&answers, &path("tree0"), &first).1, [""]);
     let (_, paths) = monitor(&answers, &path("tree5"), &tokens[5]);
     assert_eq!(paths, ["dir/new", ""]);
+}
+
+#[test]
+fn a_session_that_is_dropped_after_a_failure_has_looked_at_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    git(&top, &["init", "-q"]);
+    let answers = Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap();
+    if answers.watcher().is_none() {
+        return skip_test(
+            "a_session_that_is_dropped_after_a_failure_has_looked_at_nothing",
+            "there is no inotify instance left",
+        );
+    }
+    let (token, _) = monitor(&answers, &top, b"none");
+    monitor(&answers, &top, &token);
+    let slots = answers.sessions().all();
+    let slot = slots.first().unwrap();
+    assert!(slot.has_looked());
+    let mut kept = slot.take_turn().unwrap();
+    let fail = |_: &mut WorkingCopy, _| Err::<(), _>(Declined::ForNow("it failed".into()));
+    assert!(slot.answer(&mut kept, no_session, fail).is_err());
+    drop(kept);
+    assert_eq!((slot.is_kept(), slot.has_looked()), (Some(false), false));
 }
