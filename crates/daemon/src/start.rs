@@ -11,16 +11,28 @@ use bstr::BStr;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
+use vigil_git::config;
 use vigil_git::environment::Environment;
 use vigil_linux::ending;
 
 use crate::stream::timespec;
+use crate::variables;
 
 /// The option that tells `vigil daemon run` that it was started here.
 pub const DETACHED: &str = "--detached";
 
-/// Variables that a daemon inherits: those by which it finds its own folder and the system's programs. Variables that an answer
-/// depends on come with each question.
+/// Whether the user wants a daemon, by `VIGIL_NO_DAEMON`, and by `vigil.daemon` in the user's and the system's configuration.
+/// Errors there are reported when the configuration is read for an answer.
+pub fn is_wanted(environment: &Environment) -> bool {
+    if variables::is_off(environment) {
+        return false;
+    }
+    let configured = config::trusted(environment).map(|config| config.boolean("vigil.daemon"));
+    !matches!(configured, Ok(Ok(Some(false))))
+}
+
+/// Variables that a daemon inherits besides Vigil's own: those by which it finds its folder and the system's programs. Variables
+/// that an answer depends on come with each question.
 const VARIABLES: [&str; 6] = [
     "HOME",
     "LOGNAME",

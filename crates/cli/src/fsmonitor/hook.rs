@@ -38,7 +38,7 @@ pub(super) fn query(token: &[u8], environment: &Environment) -> Reply {
     }
 }
 
-/// Asks the daemon. If none runs, one is started for the next question.
+/// Asks the daemon. If none runs and one is wanted, it is started for the next question.
 ///
 /// # Errors
 /// There is no answer; the text says why.
@@ -62,11 +62,13 @@ fn ask(token: &[u8], environment: &Environment) -> Result<Vec<u8>, String> {
             Response::Yourself(reason) => Err(raw(&reason).to_string()),
             _ => Err(UNEXPECTED.into()),
         },
-        Err(error) => {
-            if matches!(error, Unanswered::Absent) || error.is_of_older() {
-                let _ = start::spawn(environment);
+        Err(error) if matches!(error, Unanswered::Absent) || error.is_of_older() => {
+            if !start::is_wanted(environment) {
+                return Err(format!("{error}, and vigil.daemon is false"));
             }
+            let _ = start::spawn(environment);
             Err(error.to_string())
         }
+        Err(error) => Err(error.to_string()),
     }
 }

@@ -171,6 +171,10 @@ fn no_daemon_is_started_for_a_shell_that_wants_none() {
     let mut shell = sandbox.shell();
     shell.ask(&sandbox, "work");
     assert_eq!(shell.children(), "");
+    // Nor for git's hook, of which this says why it has no answer.
+    let asked = sandbox.vigil("work", &["fsmonitor", "query"]);
+    let why: &[u8] = b"error: no daemon is running, and vigil.daemon is false\n";
+    assert_eq!(asked.stderr, why);
     assert!(!sandbox.runtime_folder().exists());
     let _serving = sandbox.serve();
     shell.ask(&sandbox, "work");

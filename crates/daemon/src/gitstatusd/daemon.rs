@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use vigil_engine::prompt::PromptRequest;
-use vigil_git::config;
 use vigil_git::environment::Environment;
 
 use super::options::Options;
 use super::request::Request;
 use crate::client::{Caller, Client, Unanswered};
 use crate::protocol::{self, PromptQuestion, Response};
-use crate::start::Starter;
+use crate::start::{self, Starter};
 use crate::variables;
 
 /// How long a daemon that was slow is not asked: the first time, and at most.
@@ -68,7 +67,7 @@ impl Daemon {
         let directory = request.path()?;
         let environment = &self.environment;
         self.caller.get_or_init(|| {
-            is_wanted(environment).then(|| Caller::new(Client::for_command(environment)))
+            start::is_wanted(environment).then(|| Caller::new(Client::for_command(environment)))
         });
         let caller = self.caller.get_mut()?.as_mut()?;
         self.missed = None;
@@ -137,14 +136,4 @@ impl Daemon {
             self.missed = Some((question, steps.saturating_sub(1)));
         }
     }
-}
-
-/// Whether the user wants a daemon, by `VIGIL_NO_DAEMON`, and by `vigil.daemon` in the user's and the system's configuration.
-/// Errors there are reported when the configuration is read for an answer.
-pub(super) fn is_wanted(environment: &Environment) -> bool {
-    if variables::is_off(environment) {
-        return false;
-    }
-    let configured = config::trusted(environment).map(|config| config.boolean("vigil.daemon"));
-    !matches!(configured, Ok(Ok(Some(false))))
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use vigil_engine::prompt::PromptRequest;
 use vigil_git::environment::Environment;
 
-use super::daemon;
 use super::drawing::Drawer;
 use super::log::{Level, Log};
 use super::options::Options;
@@ -96,7 +95,7 @@ pub(super) fn ask_within(
 fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -> Option<Vec<u8>> {
     // First, since what follows reads the user's configuration, and the disk of a home may hang.
     let directory = request.path()?.to_owned();
-    if !daemon::is_wanted(environment) {
+    if !start::is_wanted(environment) {
         return None;
     }
     let client = Client::for_command(environment);
