@@ -1,7 +1,5 @@
 //! `vigil state show`: the state's place, size and age, and which parts of it may be believed.
 
-use std::fmt::Display;
-
 use bstr::{BString, ByteSlice};
 use vigil_engine::state::{
     DirectoryReport, IndexRelation, IndexReport, ListingReport, ListingValidity, PublishedReport,
@@ -15,7 +13,7 @@ use vigil_store::NoState;
 
 use super::json;
 use super::unkept::why_unkept;
-use super::words::{dead_percent, ignored_name, table_name, untracked_name};
+use super::words::{count, dead_percent, ignored_name, table_name, untracked_name};
 use crate::hg;
 use crate::inside;
 use crate::output::Presentation;
@@ -160,13 +158,13 @@ fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
 
 fn relation(relation: IndexRelation) -> &'static str {
     match relation {
-        IndexRelation::Same => "it is still that index",
+        IndexRelation::Same => "it is unchanged",
         IndexRelation::Young => {
             "it was written too shortly before it was read to be recognized; it will be read again"
         }
         IndexRelation::Changed => "it has changed since",
         IndexRelation::Elsewhere => "the repository has another one",
-        IndexRelation::Unproven => "nothing proves that it is still that index",
+        IndexRelation::Unproven => "nothing proves that it is unchanged",
     }
 }
 
@@ -192,9 +190,11 @@ fn described(directory: &DirectoryReport, presentation: &Presentation) -> Vec<u8
         append_listing(&mut out, listing);
     }
     if directory.compared > 0 {
-        let compared = count(directory.compared, "content", "contents");
+        let compared = count(directory.compared, "file", "files");
         let same = directory.compared_unchanged;
-        out.extend(bytes![format!("; {compared} compared, {same} as recorded")]);
+        out.extend(bytes![format!(
+            "; contents of {compared} compared, {same} as recorded"
+        )]);
     }
     out
 }
@@ -255,12 +255,5 @@ fn standing(standing: &ListingValidity, recorded: &str) -> Vec<u8> {
         ListingValidity::IgnoreFile => bytes!["but its .gitignore has changed since"],
         ListingValidity::Below(path) => bytes!["but ", path, " in it has changed since"],
         ListingValidity::Rules => bytes!["but the ignore rules have changed"],
-    }
-}
-
-fn count(number: usize, one: impl Display, more: impl Display) -> String {
-    match number {
-        1 => format!("1 {one}"),
-        _ => format!("{number} {more}"),
     }
 }

@@ -7,7 +7,7 @@ use vigil_git::environment::Environment;
 use vigil_model::change::ChangeKind;
 
 use super::unkept::why_unkept;
-use super::words::{ignored_name, untracked_name};
+use super::words::{count, ignored_name, untracked_name};
 use crate::inside;
 use crate::output::Presentation;
 use crate::reply::{Reply, bytes, escaped_line};
@@ -42,11 +42,12 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
         out.extend(escaped_line(&described(problem, &presentation)));
     }
     let entries = match found.entries {
-        Some(entries) => format!("{entries} entries of the index"),
+        Some(entries) => count(entries, "entry of the index", "entries of the index"),
         None => "no entries of the index".to_owned(),
     };
-    let (blocks, questions) = (found.blocks, found.questions.len());
-    let looked_at = format!("{blocks} blocks, {entries} and {questions} answers were compared");
+    let blocks = count(found.blocks, "block", "blocks");
+    let questions = found.questions.len();
+    let looked_at = format!("{blocks}, {entries} and {questions} answers were compared");
     let (verdict, code) = match found.problems.is_empty() {
         true => ("the state is right", 0),
         false => ("the state is wrong: 'vigil state drop' removes it", 1),

@@ -5,6 +5,7 @@ use vigil_git::environment::Environment;
 use vigil_git::state_place::NoStateReason;
 
 use super::unkept::why_unkept;
+use super::words::count;
 use crate::hg;
 use crate::output::Presentation;
 use crate::reply::{Reply, bytes, escaped_line};
@@ -25,11 +26,12 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
         out.extend(escaped_line(&described(problem)));
     }
     let files = match found.files {
-        Some(files) => format!("{files} files of the dirstate"),
+        Some(files) => count(files, "file of the dirstate", "files of the dirstate"),
         None => "no files of the dirstate".to_owned(),
     };
-    let (blocks, questions) = (found.blocks, found.questions);
-    let looked_at = format!("{blocks} blocks, {files} and {questions} answers were compared");
+    let blocks = count(found.blocks, "block", "blocks");
+    let questions = found.questions;
+    let looked_at = format!("{blocks}, {files} and {questions} answers were compared");
     let (verdict, code) = match found.problems.is_empty() {
         true => ("the state is right", 0),
         false => ("the state is wrong: 'vigil state drop' removes it", 1),

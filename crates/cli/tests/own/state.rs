@@ -74,7 +74,7 @@ fn show_tells_what_is_recorded_and_what_of_it_holds() {
         "directories  3\n",
         "files        3\n",
         "clock        it has not been set back since\n",
-        ": it is still that index\n",
+        ": it is unchanged\n",
         "./: 1 tracked file; listed for untracked=normal, ignored=no: 1 untracked, 0 ignored, still valid",
         "\nsrc/: 1 tracked file; ",
     ] {
