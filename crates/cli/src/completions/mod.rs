@@ -11,7 +11,7 @@ use bstr::BString;
 
 use crate::command::{Command, Options};
 use crate::options::{Table, Value, parse, with_usage};
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 use position::Position;
 
 const TABLE: Table<()> = Table::without_options("vigil completions (bash | fish | zsh)");
@@ -42,7 +42,7 @@ pub(crate) fn run(
         [shell] if shell == "fish" => fish::script(&root),
         [shell] if shell == "zsh" => zsh::script(&root),
         [] => return with_usage(&TABLE, b"need a shell"),
-        [_] => return with_usage(&TABLE, b"no such shell"),
+        [other] => return with_usage(&TABLE, &bytes!["no script for '", other, "'"]),
         _ => return with_usage(&TABLE, b"too many arguments"),
     };
     Reply::printed(script, 0)

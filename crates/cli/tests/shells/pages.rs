@@ -218,7 +218,7 @@ fn a_wrong_command_line_is_refused() {
     }
     for (arguments, complaint) in [
         (&["completions"][..], "error: need a shell\n"),
-        (&["completions", "csh"], "error: no such shell\n"),
+        (&["completions", "csh"], "error: no script for 'csh'\n"),
         (
             &["completions", "zsh", "bash"],
             "error: too many arguments\n",
