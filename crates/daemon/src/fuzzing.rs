@@ -75,8 +75,8 @@ pub fn packets_of_git(message: &[u8]) -> Vec<u8> {
     packets(message)
 }
 
-/// Parses `text` as a token of this process, and writes it again in both forms. `OWN` in `text` stands for ground,
-/// process and time of this process's tokens.
+/// Parses `text` as a token of this process, and writes it again in both forms. `OWN` in `text` stands for the
+/// instance 0 and the process and time of this process's tokens.
 pub fn token(text: &[u8]) -> Option<[BString; 2]> {
     let own = Token(ToldUntil {
         context_id: 0,

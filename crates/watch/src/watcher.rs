@@ -69,7 +69,8 @@ struct Inner {
     events_read: Arc<OwnedFd>,
     /// Some folder is not watched because the user's watches ran out.
     watches_ran_out: bool,
-    /// The user has had no watch left since somebody last asked for changes. A try costs a system call for each folder.
+    /// The user has had no watch left since events were last read. Until they are read again, no other folder is tried, which would
+    /// cost a system call for each.
     has_no_watch_left: bool,
     /// The mounts, of whose changes there are no events. `None` if they cannot be followed: then everything is doubted.
     mounts: Option<Mounts>,
