@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bstr::BString;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use vigil_daemon::client::{Client, Subscription, Unanswered, patience};
+use vigil_daemon::client::{Client, PATIENCE, Subscription, Unanswered, patience};
 use vigil_daemon::protocol::Response;
 use vigil_daemon::start::Starter;
 use vigil_git::environment::Environment;
@@ -25,9 +25,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(10);
 
 /// After this much silence the daemon is asked for a sign of life.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
-
-/// How long it may take to give that sign, or the first answer, before this process looks itself.
-const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Prints until nobody reads or no answer is possible any more. Returns the exit code.
 pub(super) fn run(arguments: &[BString], environment: &Environment, wants_daemon: bool) -> u8 {
@@ -66,6 +63,7 @@ struct Follower<'a> {
     arguments: &'a [BString],
     /// With the working directory's last known name.
     environment: Environment,
+    /// How long the daemon may take to give its first answer, or a sign of life, before this process looks itself.
     patience: Duration,
     local_status: LocalStatus<'a>,
     /// The last reply written.
