@@ -12,7 +12,7 @@ pub(super) enum Element {
     Commit,
     /// The name of the upstream branch, if it differs.
     Remote,
-    /// The first lines of the commit's message.
+    /// The first paragraph of the commit's message, on one line.
     Summary,
     /// Commits behind and ahead of the upstream.
     Upstream,
