@@ -6,7 +6,6 @@ use bstr::BString;
 use parking_lot::Mutex;
 use vigil_engine::session::audit::{Audit, Difference, Extent, Observed, PathFinding};
 use vigil_model::escape::quoted;
-use vigil_model::request::{IgnoredMode, UntrackedMode};
 
 use crate::log::Log;
 use crate::sessions::{Sessions, Slot};
@@ -175,16 +174,7 @@ impl Auditor {
 /// A difference as text: what was kept, what was found, for which question, and what had been heard.
 fn words(difference: &Difference) -> Vec<u8> {
     let mut out = Vec::from(quoted(&difference.disagreement.path));
-    let untracked = match difference.untracked {
-        UntrackedMode::No => "no",
-        UntrackedMode::Normal => "normal",
-        UntrackedMode::All => "all",
-    };
-    let ignored = match difference.ignored {
-        IgnoredMode::No => "no",
-        IgnoredMode::Traditional => "traditional",
-        IgnoredMode::Matching => "matching",
-    };
+    let (untracked, ignored) = (difference.untracked.name(), difference.ignored.name());
     let heard_of_path = match difference.heard_of_path {
         Some(number) => format!("of it change {number}"),
         None => "none of it".to_owned(),

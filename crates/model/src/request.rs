@@ -17,6 +17,15 @@ pub enum UntrackedMode {
 }
 
 impl UntrackedMode {
+    /// git's name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Normal => "normal",
+            Self::All => "all",
+        }
+    }
+
     /// The mode that `value` means to git, which may also be a boolean.
     pub fn named(value: &BStr) -> Option<Self> {
         match (config_value::boolean(Some(value)), value.as_bytes()) {
@@ -39,6 +48,17 @@ pub enum IgnoredMode {
     Traditional,
     /// Paths that an ignore rule matches directly.
     Matching,
+}
+
+impl IgnoredMode {
+    /// git's name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Traditional => "traditional",
+            Self::Matching => "matching",
+        }
+    }
 }
 
 /// Which changes in submodules are left out (`--ignore-submodules`).

@@ -9,7 +9,7 @@ use vigil_engine::state::{
 use vigil_git::state_place::NoStateReason;
 
 use super::unkept::name_of;
-use super::words::{dead_percent, ignored_name, table_name, untracked_name};
+use super::words::{dead_percent, table_name};
 use crate::output::json::{Text, serialized};
 use crate::time::TimeDocument;
 use vigil_stamp::paths::bytes_of;
@@ -187,8 +187,8 @@ struct ListingDocument<'a> {
 impl<'a> ListingDocument<'a> {
     fn of(listing: &'a ListingReport) -> Self {
         let mut document = Self {
-            untracked_files: listing.question.map(|(mode, _)| untracked_name(mode)),
-            ignored_files: listing.question.map(|(_, mode)| ignored_name(mode)),
+            untracked_files: listing.question.map(|(mode, _)| mode.name()),
+            ignored_files: listing.question.map(|(_, mode)| mode.name()),
             written_at: listing.written_at.into(),
             untracked: listing.untracked,
             ignored: listing.ignored,

@@ -13,7 +13,7 @@ use vigil_store::NoState;
 
 use super::json;
 use super::unkept::why_unkept;
-use super::words::{count, dead_percent, ignored_name, table_name, untracked_name};
+use super::words::{count, dead_percent, table_name};
 use crate::hg;
 use crate::inside;
 use crate::output::Presentation;
@@ -214,11 +214,9 @@ fn append_directory_path(
 fn append_listing(out: &mut Vec<u8>, listing: &ListingReport) {
     let question = match listing.question {
         None => "an unknown question".to_owned(),
-        Some((untracked, ignored)) => format!(
-            "untracked={}, ignored={}",
-            untracked_name(untracked),
-            ignored_name(ignored)
-        ),
+        Some((untracked, ignored)) => {
+            format!("untracked={}, ignored={}", untracked.name(), ignored.name())
+        }
     };
     let ListingReport {
         untracked, ignored, ..

@@ -7,7 +7,7 @@ use vigil_git::environment::Environment;
 use vigil_model::change::ChangeKind;
 
 use super::unkept::why_unkept;
-use super::words::{count, ignored_name, untracked_name};
+use super::words::count;
 use crate::inside;
 use crate::output::Presentation;
 use crate::reply::{Reply, bytes, escaped_line};
@@ -85,8 +85,8 @@ fn described(problem: &Problem, presentation: &Presentation) -> Vec<u8> {
             without,
         } => {
             presentation.append_path(&mut out, path.as_ref(), false);
-            let untracked = untracked_name(question.untracked);
-            let ignored = ignored_name(question.ignored);
+            let untracked = question.untracked.name();
+            let ignored = question.ignored.name();
             let question = format!("--untracked-files={untracked} --ignored={ignored}");
             let (with, without) = (letters(with), letters(without));
             out.extend(bytes![

@@ -3,7 +3,6 @@
 use std::fmt::Display;
 
 use vigil_engine::state::PublishedReport;
-use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_store::Table;
 
 /// `number` with the word for one thing, or for several.
@@ -19,24 +18,6 @@ pub(super) fn dead_percent(state: &PublishedReport) -> u64 {
         .saturating_mul(100)
         .checked_div(state.used_len);
     percent.unwrap_or_default()
-}
-
-/// git's word for the mode.
-pub(super) fn untracked_name(mode: UntrackedMode) -> &'static str {
-    match mode {
-        UntrackedMode::No => "no",
-        UntrackedMode::Normal => "normal",
-        UntrackedMode::All => "all",
-    }
-}
-
-/// git's word for the mode.
-pub(super) fn ignored_name(mode: IgnoredMode) -> &'static str {
-    match mode {
-        IgnoredMode::No => "no",
-        IgnoredMode::Traditional => "traditional",
-        IgnoredMode::Matching => "matching",
-    }
 }
 
 /// The name of a table.
