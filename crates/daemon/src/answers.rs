@@ -11,7 +11,7 @@ use vigil_engine::hg_session::{HgWorkingCopy, is_innermost, root_around};
 use vigil_engine::session::{FullReport, Session, SessionError, UnchangedProof, WatchPositions};
 use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
-use vigil_git::repository::{self, Location, Search};
+use vigil_git::repository::{self, Location, Repository, Search};
 use vigil_linux::Errno;
 use vigil_linux::process::thread_builder;
 use vigil_linux::stat::stat_path;
@@ -452,12 +452,14 @@ impl Answers {
         let refused = |error: NotServed| declined(&error.to_string());
         Ok(match question.action {
             GitSocketAction::Status => {
+                decline_if_unwanted(&repository)?;
                 match self.git_sockets.status(&repository).map_err(refused)? {
                     (path, true) => (git_sockets::line(&path, "serves"), 0),
                     (path, false) => (git_sockets::line(&path, "does not serve"), 1),
                 }
             }
             GitSocketAction::Open => {
+                decline_if_unwanted(&repository)?;
                 let opened = self.git_sockets.open(&repository);
                 (git_sockets::line(&opened.map_err(refused)?, "serves"), 0)
             }
@@ -617,11 +619,17 @@ fn open(environment: &Environment, location: &Location) -> Result<Session, Decli
         let reason = "there is something to say of the configuration";
         return Err(Declined::ForNow(reason.into()));
     }
-    let wanted = repository.config.boolean("vigil.daemon");
-    if wanted.map_err(|error| declined_by(error.into()))? == Some(false) {
-        return Err(declined("the configuration wants no daemon"));
-    }
+    decline_if_unwanted(&repository)?;
     Session::open(repository, true, FilterStderr::Refuse).map_err(declined_by)
+}
+
+/// Fails if the configuration wants no daemon, or cannot be understood.
+fn decline_if_unwanted(repository: &Repository) -> Result<(), Declined> {
+    let wanted = repository.config.boolean("vigil.daemon");
+    match wanted.map_err(|error| declined_by(error.into()))? {
+        Some(false) => Err(declined("the configuration wants no daemon")),
+        _ => Ok(()),
+    }
 }
 
 /// Whether `index`, a path as seen from `directory`, is the repository's own index.

@@ -136,16 +136,26 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     match command.as_slice() {
         b"install" => {
             let mut wanted = install::InstallOptions::default();
+            let (mut is_hook, mut is_socket) = (false, false);
             let others = parse(&INSTALL, arguments, |key, given| {
                 let is_set = given != Given::Negated;
                 match key {
                     Key::Global => wanted.is_global = is_set,
-                    Key::Hook => wanted.mechanism = is_set.then_some(install::Mechanism::Hook),
-                    Key::Socket => wanted.mechanism = is_set.then_some(install::Mechanism::Socket),
+                    Key::Hook => is_hook = is_set,
+                    Key::Socket => is_socket = is_set,
                 }
                 Ok(())
             })?;
             refuse_others(&INSTALL, &others)?;
+            if is_hook && is_socket {
+                let both = b"options '--hook' and '--socket' cannot be used together";
+                return Err(with_usage(&INSTALL, both));
+            }
+            wanted.mechanism = match (is_hook, is_socket) {
+                (true, _) => Some(install::Mechanism::Hook),
+                (_, true) => Some(install::Mechanism::Socket),
+                _ => None,
+            };
             install::install(environment, wanted)
         }
         b"uninstall" => {

@@ -144,6 +144,35 @@ fn the_status_of_the_monitor_says_whether_git_asks() {
 }
 
 #[test]
+fn no_socket_is_served_where_the_configuration_wants_no_daemon() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    let answer = |command: &str| {
+        let output = sandbox.vigil("work", &["fsmonitor", command]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), said)
+    };
+    assert_eq!(answer("start"), (Some(0), String::new()));
+    sandbox.git_in("work", &["config", "vigil.daemon", "false"]);
+    let refused = "error: the configuration wants no daemon\n".to_owned();
+    assert_eq!(answer("start"), (Some(1), refused.clone()));
+    assert_eq!(answer("stop"), (Some(0), String::new()));
+    sandbox.git_in("work", &["config", "core.fsmonitor", "true"]);
+    assert_eq!(answer("status"), (Some(1), refused));
+}
+
+#[test]
+fn only_one_way_to_ask_can_be_installed() {
+    let sandbox = Sandbox::with_repository();
+    let both = ["fsmonitor", "install", "--hook", "--socket"];
+    let output = sandbox.vigil("work", &both);
+    let said = String::from_utf8(output.stderr).unwrap();
+    let complaint = "error: options '--hook' and '--socket' cannot be used together\nusage: ";
+    assert_eq!(output.status.code(), Some(129));
+    assert!(said.starts_with(complaint), "{said}");
+}
+
+#[test]
 fn without_a_repository_or_a_daemon_the_reason_is_given() {
     let sandbox = Sandbox::with_repository();
     let run = |folder: &str, command: &str| {
