@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use bstr::BString;
 use parking_lot::Mutex;
 use vigil_engine::session::audit::{Audit, Difference, Extent, Observed, PathFinding};
+use vigil_model::counted::counted;
 use vigil_model::escape::quoted;
 
 use crate::log::Log;
@@ -129,10 +130,10 @@ impl Auditor {
         };
         report.differences = audit.differences.len();
         report.text.extend_from_slice(&path);
-        let line = format!(
-            ": {} files for {} questions, {} differences",
-            audit.files, audit.questions, report.differences,
-        );
+        let files = counted(audit.files, "file", "files");
+        let questions = counted(audit.questions, "question", "questions");
+        let differences = counted(report.differences, "difference", "differences");
+        let line = format!(": {files} for {questions}, {differences}");
         report.text.extend_from_slice(line.as_bytes());
         if audit.unsettled > 0 {
             let line = format!("; for {} it changed at each try", audit.unsettled);

@@ -11,6 +11,7 @@ pub mod change;
 pub mod clock;
 pub mod config_value;
 pub mod conversion;
+pub mod counted;
 pub mod escape;
 pub mod facts;
 #[cfg(feature = "fuzzing")]

@@ -13,12 +13,13 @@ use vigil_store::NoState;
 
 use super::json;
 use super::unkept::why_unkept;
-use super::words::{count, dead_percent, table_name};
+use super::words::{dead_percent, table_name};
 use crate::hg;
 use crate::inside;
 use crate::output::Presentation;
 use crate::reply::{Reply, bytes, escaped_line};
 use crate::time::utc;
+use vigil_model::counted::counted;
 use vigil_stamp::paths::bytes_of;
 
 /// The width of the labels.
@@ -181,7 +182,7 @@ fn described(directory: &DirectoryReport, presentation: &Presentation) -> Vec<u8
     append_directory_path(&mut out, directory, presentation);
     out.extend(bytes![
         ": ",
-        count(directory.files, "tracked file", "tracked files")
+        counted(directory.files, "tracked file", "tracked files")
     ]);
     if directory.listings.is_empty() {
         out.extend_from_slice(b"; not listed");
@@ -190,7 +191,7 @@ fn described(directory: &DirectoryReport, presentation: &Presentation) -> Vec<u8
         append_listing(&mut out, listing);
     }
     if directory.compared > 0 {
-        let compared = count(directory.compared, "file", "files");
+        let compared = counted(directory.compared, "file", "files");
         let same = directory.compared_unchanged;
         out.extend(bytes![format!(
             "; contents of {compared} compared, {same} as recorded"

@@ -5,9 +5,9 @@ use vigil_engine::session::verify::{Problem, Verdict, verify};
 use vigil_engine::status::Change;
 use vigil_git::environment::Environment;
 use vigil_model::change::ChangeKind;
+use vigil_model::counted::counted;
 
 use super::unkept::why_unkept;
-use super::words::count;
 use crate::inside;
 use crate::output::Presentation;
 use crate::reply::{Reply, bytes, escaped_line};
@@ -42,10 +42,10 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
         out.extend(escaped_line(&described(problem, &presentation)));
     }
     let entries = match found.entries {
-        Some(entries) => count(entries, "entry of the index", "entries of the index"),
+        Some(entries) => counted(entries, "entry of the index", "entries of the index"),
         None => "no entries of the index".to_owned(),
     };
-    let blocks = count(found.blocks, "block", "blocks");
+    let blocks = counted(found.blocks, "block", "blocks");
     let questions = found.questions.len();
     let looked_at = format!("{blocks}, {entries} and {questions} answers were compared");
     let (verdict, code) = match found.problems.is_empty() {

@@ -3,9 +3,9 @@
 use vigil_engine::hg_session::verify::HgProblem;
 use vigil_git::environment::Environment;
 use vigil_git::state_place::NoStateReason;
+use vigil_model::counted::counted;
 
 use super::unkept::why_unkept;
-use super::words::count;
 use crate::hg;
 use crate::output::Presentation;
 use crate::reply::{Reply, bytes, escaped_line};
@@ -26,10 +26,10 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
         out.extend(escaped_line(&described(problem)));
     }
     let files = match found.files {
-        Some(files) => count(files, "file of the dirstate", "files of the dirstate"),
+        Some(files) => counted(files, "file of the dirstate", "files of the dirstate"),
         None => "no files of the dirstate".to_owned(),
     };
-    let blocks = count(found.blocks, "block", "blocks");
+    let blocks = counted(found.blocks, "block", "blocks");
     let questions = found.questions;
     let looked_at = format!("{blocks}, {files} and {questions} answers were compared");
     let (verdict, code) = match found.problems.is_empty() {

@@ -1,15 +1,7 @@
 //! Words and numbers that all forms of a report share.
 
-use std::fmt::Display;
-
 use vigil_engine::state::PublishedReport;
 use vigil_store::Table;
-
-/// `number` with the word for one thing, or for several.
-pub(super) fn count<N: Display + PartialEq + From<u8>>(number: N, one: &str, more: &str) -> String {
-    let word = if number == N::from(1) { one } else { more };
-    format!("{number} {word}")
-}
 
 /// The dead part of the used length, in whole percent, rounded down.
 pub(super) fn dead_percent(state: &PublishedReport) -> u64 {

@@ -38,7 +38,7 @@ fn an_audit_finds_and_repairs_changes_without_events() {
     assert_eq!(sandbox.short_status(VIGIL), "?? new\n");
     let top = sandbox.path("work");
     let top = top.display();
-    let fine = format!("{top}: 2 files for 1 questions, 0 differences\n");
+    let fine = format!("{top}: 2 files for 1 question, 0 differences\n");
     assert_eq!(sandbox.vigil_daemon(&["audit"]), (Some(0), fine));
     assert_eq!(sandbox.audit_counts(), (1, 0));
     sandbox.change_without_event("dir/other");
@@ -55,7 +55,7 @@ fn an_audit_finds_and_repairs_changes_without_events() {
     assert_eq!(code, Some(1));
     assert_eq!(
         first,
-        format!("{top}: 2 files for 1 questions, 1 differences")
+        format!("{top}: 2 files for 1 question, 1 difference")
     );
     let told = "dir/other: kept as unchanged, found changed (untracked normal, ignored no; ";
     assert!(second.trim_start().starts_with(told), "{text}");
