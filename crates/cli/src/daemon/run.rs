@@ -24,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The interval at which this is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
+/// The shortest time to be idle before this process exits, so that whoever started it can ask.
+const IDLE_MIN: Duration = Duration::from_secs(1);
+
 /// Serves until told to end, and returns the exit code. `is_detached` says that nobody waits for this process once it has
 /// printed the line that says that it serves.
 pub(super) fn serve(environment: &Environment, is_detached: bool) -> u8 {
@@ -55,8 +58,9 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
         let value = environment.get(name)?;
         Some(Duration::from_secs(value.to_str().ok()?.parse().ok()?))
     };
+    let idle_max = seconds("VIGIL_DAEMON_IDLE_S");
     let intervals = Intervals {
-        idle_max: seconds("VIGIL_DAEMON_IDLE_S").unwrap_or(IDLE_MAX),
+        idle_max: idle_max.unwrap_or(IDLE_MAX).max(IDLE_MIN),
         sample_rest: seconds("VIGIL_DAEMON_SAMPLE_S").unwrap_or(SAMPLE_REST),
         declined_rest: seconds("VIGIL_DAEMON_REST_S").unwrap_or(DECLINED_REST),
         patience: client::patience(environment).unwrap_or(client::PATIENCE),
