@@ -103,12 +103,13 @@ pub(crate) fn presentation(session: &Session) -> Presentation {
     }
 }
 
-/// Returns whether `--format` asks for JSON, the only format that it may ask for.
+/// Returns whether `--format` asks for JSON, the only format that it may ask for, or `--json` does.
 ///
 /// # Errors
-/// The format is missing or another one.
+/// The format is another one.
 pub(crate) fn is_json(given: Given<'_>) -> Result<bool, Reply> {
-    Ok(format_among(&[("json", ())], given)?.is_some())
+    let formats = [("json", ())];
+    Ok(given == Given::Bare || format_among(&formats, given)?.is_some())
 }
 
 /// Returns the one of `formats`, each with its name, that `--format` asks for.

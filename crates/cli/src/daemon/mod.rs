@@ -10,7 +10,8 @@ use bstr::BString;
 use vigil_git::environment::Environment;
 
 use crate::command::{Command, Subcommand};
-use crate::options::{Entry, Given, OwnOptions, Table, parse, refuse_others, usage, with_usage};
+use crate::inside;
+use crate::options::{Entry, OwnOptions, Table, parse, refuse_others, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -19,7 +20,7 @@ vigil daemon run
    or: vigil daemon start
    or: vigil daemon stop
    or: vigil daemon restart
-   or: vigil daemon status [--json]
+   or: vigil daemon status [--format=json | --json]
    or: vigil daemon audit";
 
 /// The options of `vigil daemon status`.
@@ -31,7 +32,7 @@ enum Key {
 const STATUS: Table<Key> = Table {
     synopsis: SYNOPSIS,
     headings: &[],
-    entries: &[Entry::json(Key::Json)],
+    entries: &[Entry::json_format(Key::Json), Entry::json(Key::Json)],
 };
 
 /// The table of commands without options.
@@ -84,7 +85,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         b"status" => {
             let mut json = false;
             let others = parse(&STATUS, arguments, |Key::Json, given| {
-                json = given != Given::Negated;
+                json = inside::is_json(given)?;
                 Ok(())
             })?;
             refuse_others(&STATUS, &others)?;

@@ -34,7 +34,7 @@ use crate::command::Command;
 use crate::globals;
 use crate::hg;
 use crate::inside;
-use crate::options::{Entry, Given, OwnOptions, Table, parse, refuse_others, usage};
+use crate::options::{Entry, OwnOptions, Table, parse, refuse_others, usage};
 use crate::reply::Reply;
 
 #[derive(Clone, Copy)]
@@ -43,9 +43,9 @@ enum Key {
 }
 
 const TABLE: Table<Key> = Table {
-    synopsis: "vigil doctor [--json]",
+    synopsis: "vigil doctor [--format=json | --json]",
     headings: &[],
-    entries: &[Entry::json(Key::Json)],
+    entries: &[Entry::json_format(Key::Json), Entry::json(Key::Json)],
 };
 
 /// The command as it is listed and described.
@@ -69,7 +69,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     }
     let mut is_json = false;
     let others = parse(&TABLE, arguments, |Key::Json, given| {
-        is_json = given != Given::Negated;
+        is_json = inside::is_json(given)?;
         Ok(())
     })?;
     refuse_others(&TABLE, &others)?;

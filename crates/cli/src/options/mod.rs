@@ -71,7 +71,7 @@ impl<K: Copy> Entry<K> {
         }
     }
 
-    /// `--json`.
+    /// `--json`, as some commands call `--format=json` as well.
     pub(crate) const fn json(key: K) -> Self {
         Self::flag(key, "json", "print JSON")
     }

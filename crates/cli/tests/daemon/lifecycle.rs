@@ -88,6 +88,26 @@ fn a_wrong_command_line_ends_with_129() {
 }
 
 #[test]
+fn its_status_is_asked_for_as_json_in_either_way() {
+    let sandbox = Sandbox::new();
+    let _serving = sandbox.serve();
+    let is_object = |arguments: &[&str]| {
+        let (code, output) = sandbox.vigil_daemon(arguments);
+        (code, output.starts_with("{\"schema\":1,"))
+    };
+    assert_eq!(is_object(&["status", "--json"]), (Some(0), true));
+    assert_eq!(is_object(&["status", "--format=json"]), (Some(0), true));
+    assert_eq!(
+        is_object(&["status", "--json", "--no-json"]),
+        (Some(0), false)
+    );
+    assert_eq!(
+        sandbox.vigil_daemon(&["status", "--format=line"]),
+        (Some(128), "fatal: unsupported format 'line'\n".into())
+    );
+}
+
+#[test]
 fn of_many_daemons_that_are_started_at_once_one_serves() {
     let sandbox = Sandbox::new();
     let start = || {

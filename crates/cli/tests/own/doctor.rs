@@ -23,7 +23,7 @@ fn doctor_in(
     folder: &Path,
     variables: &[(&str, &str)],
 ) -> TextOutput {
-    let mut command = sandbox.command(vigil_program(), folder, ["doctor", "--json"]);
+    let mut command = sandbox.command(vigil_program(), folder, ["doctor", "--format=json"]);
     command.env("VIGIL_RUNTIME_DIR", run.join("vigil"));
     command.envs(variables.iter().copied());
     command.output().unwrap().into()

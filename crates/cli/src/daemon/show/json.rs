@@ -1,4 +1,4 @@
-//! `vigil daemon status --json` (docs/json-daemon.md).
+//! `vigil daemon status --format=json` (docs/json-daemon.md).
 
 use bstr::ByteSlice;
 use serde::Serialize;
