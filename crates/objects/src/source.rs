@@ -82,12 +82,13 @@ impl Source {
         }
     }
 
-    /// Whether packs or alternates that were found may be gone.
-    pub(super) fn has_lost(&self) -> bool {
+    /// Whether packs that were found may be gone, or alternates may have been added or removed: of added ones that are not there,
+    /// git says so even if all objects are found without them.
+    pub(super) fn is_outdated(&self) -> bool {
         let listing = self.listing.read();
         let seen = listing.as_ref().and_then(|listing| listing.seen);
         seen.is_some_and(|seen| !holds(seen, &self.folder.join("pack")))
-            || (self.alternates.exists() && self.has_other_alternates())
+            || self.has_other_alternates()
     }
 
     /// Whether alternates may have been added or removed.

@@ -85,9 +85,10 @@ impl ObjectStore {
         self.hash
     }
 
-    /// Whether packs or alternates that were found may be gone, so that objects may be found that git does not find.
-    pub fn has_lost(&self) -> bool {
-        self.sources.iter().any(Source::has_lost)
+    /// Whether packs may be gone or the alternates may have changed, so that objects may be found that git does not find, or
+    /// lists of alternates are not complained about that git would complain about.
+    pub fn is_outdated(&self) -> bool {
+        self.sources.iter().any(Source::is_outdated)
     }
 
     /// Whether the alternates may have changed.

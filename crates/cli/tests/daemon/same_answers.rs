@@ -385,6 +385,19 @@ fn without_the_objects_of_head_the_errors_are_those_of_git() {
 }
 
 #[test]
+fn alternates_that_are_not_there_are_reported_as_soon_as_they_are_listed() {
+    let sandbox = Sandbox::with_repository();
+    let list = "work/.git/objects/info/alternates";
+    let _serving = sandbox.serve();
+    assert!(sandbox.assert_same_without_daemon("work", &["-s"], &[]));
+    sandbox.write(list, "/no/such/folder\n");
+    let output = TextOutput::from(sandbox.vigil("work", &["status", "-s"]));
+    assert!(output.stderr.contains("/no/such/folder"), "{output:?}");
+    std::fs::remove_file(sandbox.path(list)).unwrap();
+    sandbox.assert_same_without_daemon("work", &["-s"], &[]);
+}
+
+#[test]
 fn rules_by_which_a_split_index_would_be_sparse_are_refused_though_the_index_is_unchanged() {
     let sandbox = Sandbox::with_repository();
     for key in [

@@ -227,10 +227,14 @@ impl Readers {
         answer
     }
 
-    /// Drops the store if some of its files may be gone.
+    /// Drops the store if some of its files may be gone, or its alternates may have changed.
     pub(super) fn refresh(&self) {
         let mut state = self.state.lock();
-        if state.store.as_ref().is_some_and(|store| store.has_lost()) {
+        if state
+            .store
+            .as_ref()
+            .is_some_and(|store| store.is_outdated())
+        {
             *state = State::default();
         }
     }
