@@ -292,6 +292,28 @@ fn a_status_fetches_attributes_that_were_left_out() {
 }
 
 #[test]
+fn a_status_fetches_the_rules_for_submodules_that_were_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.run_script(
+        "cd server && git config -f .gitmodules submodule.nested.path nested &&
+         git config -f .gitmodules submodule.nested.url ../nested &&
+         git config -f .gitmodules submodule.nested.ignore all && git add .gitmodules &&
+         git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),nested && git commit -q -m nested && cd .. &&
+         rm -rf blobs && git clone -q --no-checkout --filter=blob:none file://$PWD/server blobs",
+    );
+    for remote in ["file:///nowhere", "file://$PWD/../server"] {
+        for lost in [":", "git config --unset remote.origin.promisor"] {
+            let before = format!(
+                "git config remote.origin.url {remote} && git --no-lazy-fetch read-tree HEAD &&
+                 git clone -q ../server nested && echo changed >nested/one && {lost}"
+            );
+            let status: &[_] = &["status", "--porcelain=v2"];
+            sandbox.assert_all_same("blobs", &before, &[(status, "")]);
+        }
+    }
+}
+
+#[test]
 fn an_explanation_fetches_attributes_as_a_status_does() {
     let sandbox = Sandbox::new();
     sandbox.run_script(

@@ -392,8 +392,9 @@ impl Session {
         }
     }
 
-    /// Fails if attributes were asked for that a partial clone left out: git would fetch them, and the answer depends on them.
-    fn check_left_out_attributes(&self) -> Result<(), SessionError> {
+    /// Fails if attributes or `.gitmodules` were asked for and a partial clone left them out: git would fetch them, and the answer
+    /// depends on them.
+    fn check_left_out(&self) -> Result<(), SessionError> {
         match self.missed_attributes.first_absent() {
             Some(id) => Ok(Objects::check_left_out(&self.repository, &id)?),
             None => Ok(()),

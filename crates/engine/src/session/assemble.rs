@@ -233,6 +233,7 @@ impl Session {
             repository: &self.repository,
             objects: &self.objects,
             messages: &self.messages,
+            missed: &self.missed_attributes,
             said_inside: &self.said_in_submodules,
             configured: self.settings.ignore_submodules,
             stderr: self.stderr,
@@ -313,7 +314,7 @@ impl Assembly<'_> {
             ..Status::default()
         };
         self.session.check_attributes()?;
-        self.session.check_left_out_attributes()?;
+        self.session.check_left_out()?;
         self.check_order_file(&status.changes)?;
         status.untracked = std::mem::take(&mut findings.untracked);
         status.ignored = std::mem::take(&mut findings.ignored);

@@ -56,7 +56,8 @@ impl IndexBlobs for TreeBlobs {
     }
 }
 
-/// Attributes that were asked for and could not be read: those of a tree that is missing, or an object that git exits over.
+/// Attributes that were asked for and could not be read: those of a tree that is missing, or an object that git exits over. Also a
+/// `.gitmodules` that is not here, which the answer depends on in the same way.
 #[derive(Debug, Default)]
 pub(super) struct MissedAttributes {
     is_missing: AtomicBool,
@@ -81,7 +82,8 @@ impl MissedAttributes {
         *self.absent.lock() = Absent::default();
     }
 
-    fn miss(&self, id: ObjectId) {
+    /// Notes that an object was asked for that is not here.
+    pub(super) fn miss(&self, id: ObjectId) {
         let mut absent = self.absent.lock();
         absent.first.get_or_insert(id);
         absent.all.insert(id);

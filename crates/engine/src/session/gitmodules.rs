@@ -13,6 +13,7 @@ use vigil_model::raw_text::{raw, raw_path, text_bytes};
 use vigil_model::request::IgnoreSubmodules;
 use vigil_model::tracked::Tracked;
 
+use super::attribute_blobs::MissedAttributes;
 use super::error::SessionError;
 use vigil_git::config::{self, Config, Entry};
 use vigil_git::objects::Objects;
@@ -35,22 +36,24 @@ pub(super) struct Submodule {
 }
 
 /// Returns the submodules in the `.gitmodules` of `repository` that have a path, by path. If several claim one, the last claim
-/// counts. The configuration overrides which of their changes are ignored.
+/// counts. The configuration overrides which of their changes are ignored. If the blob that stands for the file is not here, `missed`
+/// is told.
 ///
 /// # Errors
-/// The file, or the blob that stands for it, is one over which git exits.
+/// The file, or the blob that stands for it, is one over which git exits, or cannot be fetched.
 pub(super) fn read(
     repository: &Repository,
     tracked: &Tracked,
     objects: &Objects,
     messages: &Messages,
+    missed: &MissedAttributes,
 ) -> Result<HashMap<BString, Submodule>, SessionError> {
     let name = BStr::new(FILE_NAME);
     if tracked.find(name, 0).is_none() && (1..=3).any(|stage| tracked.find(name, stage).is_some()) {
         // git does not read the file if it is in conflict.
         return Ok(HashMap::new());
     }
-    let Some(source) = find(repository, tracked, objects, messages) else {
+    let Some(source) = find(repository, tracked, objects, messages, missed)? else {
         return Ok(HashMap::new());
     };
     let Some(mut known) = parse(&source, messages).map_err(SessionError::Modules)? else {
@@ -250,28 +253,46 @@ enum Source {
 }
 
 /// Finds `.gitmodules` as git does: in the working tree, else in the index, else in HEAD.
+///
+/// # Errors
+/// The blob was left out of a partial clone, and cannot be fetched.
 fn find(
     repository: &Repository,
     tracked: &Tracked,
     objects: &Objects,
     messages: &Messages,
-) -> Option<Source> {
-    let path = repository.work_tree.as_deref()?.join(FILE_NAME);
+    missed: &MissedAttributes,
+) -> Result<Option<Source>, SessionError> {
+    let Some(top) = repository.work_tree.as_deref() else {
+        return Ok(None);
+    };
+    let path = top.join(FILE_NAME);
     match vigil_stamp::file::read_beginning(&path, config::FILE_LEN_MAX) {
-        Ok(text) => return Some(Source::File(text, path)),
+        Ok(text) => return Ok(Some(Source::File(text, path))),
         Err(error) if lstat_path(&path).is_ok() => {
             if error.kind() != ErrorKind::NotFound {
                 warn_of_unread(&path, error, messages);
             }
-            return None;
+            return Ok(None);
         }
         Err(_) => {}
     }
     let recorded = tracked.find(BStr::new(FILE_NAME), 0).map(|entry| entry.id);
-    let id = recorded.or_else(|| in_head(repository, objects))?;
+    let Some(id) = recorded.or_else(|| in_head(repository, objects)) else {
+        return Ok(None);
+    };
     let mut text = Vec::new();
-    objects.read(&id, &mut text).ok()??;
-    Some(Source::Blob(text, id))
+    match objects.read(&id, &mut text).map_err(SessionError::from) {
+        Ok(Some(_)) => Ok(Some(Source::Blob(text, id))),
+        Ok(None) => {
+            missed.miss(id);
+            let error = format!("error: unable to load config blob object '{id}'");
+            messages.once(text_bytes(&error));
+            Ok(None)
+        }
+        Err(error) if error.is_of_fetching() => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 fn warn_of_unread(path: &Path, error: io::Error, messages: &Messages) {

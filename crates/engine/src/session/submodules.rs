@@ -7,6 +7,7 @@ use gix_hash::ObjectId;
 use vigil_model::raw_text::{raw, text_bytes};
 use vigil_model::tracked::Tracked;
 
+use super::attribute_blobs::MissedAttributes;
 use super::error::SessionError;
 use super::gitmodules::{self, Submodule};
 use super::{EntryCheck, Session};
@@ -67,28 +68,6 @@ impl From<IgnoreSubmodules> for Ignored {
 }
 
 impl SubmoduleRules {
-    /// Reads the rules for the submodules of `repository`. Call this only if there is a submodule, which need not be
-    /// among the `tracked` ones.
-    fn new(
-        repository: &Repository,
-        tracked: &Tracked,
-        objects: &Objects,
-        messages: &Messages,
-        request: &StatusRequest,
-        configured: Option<IgnoreSubmodules>,
-    ) -> Result<Self, SessionError> {
-        let mut rules = Self {
-            by_path: HashMap::new(),
-            asked: request.ignore_submodules,
-            configured,
-            without_untracked: request.untracked == UntrackedMode::No,
-        };
-        if rules.asked.is_none() {
-            rules.by_path = gitmodules::read(repository, tracked, objects, messages)?;
-        }
-        Ok(rules)
-    }
-
     /// Returns which changes of the submodule at `path` are ignored between index and working tree.
     pub(super) fn ignored(&self, path: &BStr) -> Result<Ignored, SessionError> {
         if let Some(asked) = self.asked {
@@ -123,6 +102,8 @@ pub(super) struct Submodules<'s> {
     pub(super) repository: &'s Repository,
     pub(super) objects: &'s Objects,
     pub(super) messages: &'s Messages,
+    /// Collects what a partial clone left out.
+    pub(super) missed: &'s MissedAttributes,
     /// Collects what is said inside of them.
     pub(super) said_inside: &'s Messages,
     /// `diff.ignoreSubmodules`.
@@ -133,20 +114,28 @@ pub(super) struct Submodules<'s> {
 }
 
 impl Submodules<'_> {
-    /// Returns the rules for an answer to `request`.
+    /// Returns the rules for an answer to `request`. Call this only if there is a submodule, which need not be among the `tracked`
+    /// ones.
     pub(super) fn rules(
         &self,
         request: &StatusRequest,
         tracked: &Tracked,
     ) -> Result<SubmoduleRules, SessionError> {
-        SubmoduleRules::new(
-            self.repository,
-            tracked,
-            self.objects,
-            self.messages,
-            request,
-            self.configured,
-        )
+        Ok(SubmoduleRules {
+            by_path: match request.ignore_submodules {
+                Some(_) => HashMap::new(),
+                None => self.known(tracked)?,
+            },
+            asked: request.ignore_submodules,
+            configured: self.configured,
+            without_untracked: request.untracked == UntrackedMode::No,
+        })
+    }
+
+    /// Returns the submodules in `.gitmodules`, by path.
+    fn known(&self, tracked: &Tracked) -> Result<HashMap<BString, Submodule>, SessionError> {
+        let (repository, objects) = (self.repository, self.objects);
+        gitmodules::read(repository, tracked, objects, self.messages, self.missed)
     }
 
     /// Checks that the submodule at `path` is not behind a symbolic link. git's status looks for it whatever is in its place.
@@ -225,7 +214,7 @@ impl Submodules<'_> {
     /// Whether the submodule at `path` is configured so that all its changes are ignored.
     pub(super) fn leaves_out(&self, path: &BStr, tracked: &Tracked) -> Result<bool, SessionError> {
         let rules = SubmoduleRules {
-            by_path: gitmodules::read(self.repository, tracked, self.objects, self.messages)?,
+            by_path: self.known(tracked)?,
             asked: None,
             configured: None,
             without_untracked: true,
