@@ -314,6 +314,23 @@ fn a_status_fetches_the_rules_for_submodules_that_were_left_out() {
 }
 
 #[test]
+fn a_status_fetches_in_submodules_what_they_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.run_script(
+        "cd server && echo '* filter=louder' >.gitattributes && git add -A && git commit -q -m attributes",
+    );
+    for remote in ["file:///nowhere", "file://$PWD/../../server"] {
+        let before = format!(
+            "git read-tree --empty && git clone -q --no-checkout --filter=blob:none file://$PWD/../server nested &&
+             git update-index --add --cacheinfo 160000,$(git -C nested rev-parse HEAD),nested && cd nested &&
+             git --no-lazy-fetch read-tree HEAD && git config filter.louder.clean 'tr A-Z a-z' &&
+             git config remote.origin.url {remote} && echo ONE >one"
+        );
+        sandbox.assert_all_same("blobs", &before, &[(&["status", "-s"], "")]);
+    }
+}
+
+#[test]
 fn an_explanation_fetches_attributes_as_a_status_does() {
     let sandbox = Sandbox::new();
     sandbox.run_script(

@@ -272,7 +272,17 @@ impl QuestionInside {
         };
         let mut session = Session::open_with(repository, settings, false, self.stderr)?;
         session.check_in_submodules(self.check);
-        let status = session.status(&request).inspect_err(|_| {
+        let mut status = session.status(&request);
+        // git's status in there fetches what a partial clone left out. Others have no time for it.
+        if status.as_ref().is_err_and(SessionError::is_of_fetching)
+            && matches!(self.stderr, FilterStderr::Inherit)
+        {
+            session.fetch_missing()?;
+            // The second look has the messages of the first again.
+            session.take_messages();
+            status = session.status(&request);
+        }
+        let status = status.inspect_err(|_| {
             said.extend(&session.take_messages());
         })?;
         said.extend(&status.warnings);
