@@ -1,5 +1,11 @@
 //! A process that may not open as many files as it needs: what it could not read, it reads at the next question.
 
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+use rustix::fs::FlockOperation;
+use rustix::io::FdFlags;
+
 use super::sandbox::Sandbox;
 
 /// More descriptors than an answer needs.
@@ -41,5 +47,26 @@ fn what_could_not_be_opened_is_read_by_the_next_question() {
             assert_eq!(expected.field(18), tag.as_bytes());
             assert_eq!(daemon.ask(&top), expected, "{count} {during:?}");
         }
+    }
+}
+
+#[test]
+fn a_client_that_cannot_be_looked_at_is_still_there() {
+    let sandbox = Sandbox::with_repository();
+    let lock = File::create(sandbox.path("lock")).unwrap();
+    rustix::fs::fcntl_lock(&lock, FlockOperation::LockExclusive).unwrap();
+    rustix::io::fcntl_setfd(&lock, FdFlags::empty()).unwrap();
+    let fd = lock.as_raw_fd().to_string();
+    let parent = std::process::id().to_string();
+    for arguments in [&["-l", &fd][..], &["--attached", "-p", &parent]] {
+        let known = ["-v", "INFO", "-r", "0"];
+        let mut daemon = sandbox.gitstatusd(&[&known, arguments].concat());
+        let first = daemon.ask(sandbox.path("work"));
+        // No more than the standard streams.
+        daemon.limit_descriptors(Some(3));
+        // It forgets only after it has looked for the client.
+        daemon.wait_for_message("forgot");
+        daemon.limit_descriptors(None);
+        assert_eq!(daemon.ask(sandbox.path("work")), first, "{arguments:?}");
     }
 }

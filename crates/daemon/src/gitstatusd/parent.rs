@@ -26,9 +26,15 @@ impl Parent {
         }
     }
 
-    /// Whether it is alive. With `strictly`, only if it still runs the same program.
+    /// Whether it is alive. With `strictly`, only if it still runs the same program, as far as that can be determined: at times
+    /// no file may be opened.
     pub(super) fn is_there(&self, strictly: bool) -> bool {
-        is_alive(self.pid) && (!strictly || image(self.pid) == self.image)
+        is_alive(self.pid) && !(strictly && self.has_changed())
+    }
+
+    fn has_changed(&self) -> bool {
+        let images = self.image.zip(image(self.pid));
+        images.is_some_and(|(then, now)| then != now)
     }
 }
 

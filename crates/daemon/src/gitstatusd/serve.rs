@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use vigil_git::environment::Environment;
 use vigil_linux::blocking::write_all;
+use vigil_linux::errno::is_shortage;
 use vigil_linux::process::{die_of_broken_pipe, is_locked};
 
 use super::background;
@@ -236,8 +238,11 @@ impl LockFile {
         Self(PathBuf::from(format!("/proc/self/fd/{fd}")))
     }
 
-    /// Whether the lock is held. A file that cannot be opened any more has no lock.
+    /// Whether the lock is held. A file that cannot be opened any more has no lock, unless no file can be opened right now.
     fn is_held(&self) -> bool {
-        std::fs::File::open(&self.0).is_ok_and(|file| is_locked(file.as_fd()).unwrap_or(false))
+        let opened = open(&self.0, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        opened
+            .and_then(|file| is_locked(file.as_fd()))
+            .unwrap_or_else(is_shortage)
     }
 }
