@@ -32,9 +32,6 @@ const PAUSES: [Duration; 3] = [
     Duration::from_millis(1600),
 ];
 
-/// The most bytes that are read: more than any answer has.
-const LEN_MAX: u64 = 64 * 1024;
-
 /// A shell that waits for an answer.
 pub(super) struct WaitingShell {
     recipient: Recipient,
@@ -139,9 +136,7 @@ fn read(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(folder, name, flags, Mode::empty())?;
     let mut contents = Vec::new();
-    std::fs::File::from(file)
-        .take(LEN_MAX)
-        .read_to_end(&mut contents)?;
+    std::fs::File::from(file).read_to_end(&mut contents)?;
     Ok(contents)
 }
 
@@ -242,6 +237,10 @@ mod tests {
         leave(folder, second, b"three\n").unwrap();
         assert_eq!(take(&environment, first), Some(b"two\n".to_vec()));
         assert_eq!(take(&environment, first), None);
+        // A server may have a tag with a name of any length.
+        let long = vec![b't'; 500_000];
+        leave(folder, first, &long).unwrap();
+        assert!(take(&environment, first) == Some(long));
         // No process has this pid.
         let gone = Recipient {
             shell: i32::MAX,
