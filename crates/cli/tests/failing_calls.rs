@@ -415,3 +415,30 @@ fn a_process_for_prompts_is_ready_without_a_look_at_the_home_folder() {
         assert_eq!(output.status.code(), Some(0), "{call}");
     }
 }
+
+#[test]
+fn a_wait_that_fails_is_not_the_end_of_the_shell() {
+    let mut sandbox = repository();
+    let run = sandbox.root().join("run");
+    sandbox.set_variable("VIGIL_RUNTIME_DIR", run.to_str().unwrap());
+    // This process is the shell.
+    let shell = std::process::id();
+    let of_shell = |option: &str| format!("--{option}-for={shell}.1");
+    // Without signals, nobody waits until the answer is taken.
+    let held = sandbox.command(VIGIL, "", ["gitstatusd", &of_shell("hold")]);
+    assert!({ held }.status().unwrap().success());
+    let fault = Fault {
+        call: "ppoll:error=ENOMEM:when=1",
+        path: "",
+    };
+    let (top, leave) = (sandbox.top().display().to_string(), of_shell("leave"));
+    let ask = format!("--ask={top}");
+    let arguments = ["gitstatusd", "--attached", &leave, &ask];
+    let Some(output) = self::run(&sandbox, fault, &arguments) else {
+        return;
+    };
+    assert!(output.status.success(), "{output:?}");
+    let mut take = sandbox.command(VIGIL, "", ["gitstatusd", &of_shell("take")]);
+    let taken = text(&take.output().unwrap().stdout);
+    assert!(taken.starts_with(&format!("1\n{top}\n")), "{taken:?}");
+}

@@ -2,11 +2,16 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::thread;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use vigil_linux::process::{is_alive, thread_builder};
+
+/// The pause after a failed wait.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// A process, and which program it runs.
 #[derive(Clone, Debug)]
@@ -54,7 +59,12 @@ pub(super) fn opened(pid: i32) -> io::Result<OwnedFd> {
 pub(super) fn end_with(process: OwnedFd) -> io::Result<()> {
     thread_builder().spawn(move || {
         let mut ends = [PollFd::new(&process, PollFlags::IN)];
-        while poll(&mut ends, None) == Err(Errno::INTR) {}
+        while let Err(error) = poll(&mut ends, None) {
+            if error != Errno::INTR {
+                // Too little memory, say. The process may be alive.
+                thread::sleep(PAUSE);
+            }
+        }
         std::process::exit(0);
     })?;
     Ok(())
