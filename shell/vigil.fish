@@ -196,6 +196,10 @@ if status is-interactive; and functions -q gitstatus_query
     function __vigil_prompt_update --on-event fish_prompt
         set -l IFS \n
         set -g __vigil_command_is_running 0
+        # An interrupt ends this function at once. The prompt must not show another directory, or an old response, then.
+        set -g GITSTATUS_PROMPT ''
+        set -g GITSTATUS_PROMPT_LEN 0
+        set -g __vigil_prompt_directory (string escape --no-quoted -- $PWD)
         if not gitstatus_check; and not gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null
             __vigil_prompt_set_variables '' 0
             return

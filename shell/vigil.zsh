@@ -447,6 +447,8 @@ function _vigil_prompt_refresh() {
   typeset -gi _vigil_prompt_exit_code=$1 _vigil_prompt_request_is_outdated=0
   typeset -g _vigil_prompt_expands_bang=$2
   typeset -ga _vigil_prompt_pipestatus=("${@[3,-1]}")
+  # An interrupt ends this function at once. The prompt must not show another directory, or an old response, then.
+  _vigil_prompt_set_variables '' 0 "${${(V)PWD}//\%/%%}"
   # A restricted shell cannot start a process.
   if [[ -o restricted ]]; then
     _vigil_prompt_set_variables '' 0

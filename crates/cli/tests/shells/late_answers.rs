@@ -215,6 +215,35 @@ fn an_interrupt_ends_a_question_and_no_shell() {
 }
 
 #[test]
+fn an_interrupted_prompt_shows_nothing_of_another_directory() {
+    // bash asks again after an interrupt.
+    for shell in [Shell::Zsh, Shell::Fish] {
+        let slow = SlowRepositories::new();
+        slow.add_repository("other", "else");
+        let mut session = Session::start(&slow.sandbox, shell, &patient_rc(shell));
+        session.send("cd other");
+        session.wait_for(&format!("{CLEAN}else"));
+        slow.block_status(200);
+        session.send("cd ../work");
+        let reached = slow.sandbox.git_dir().join("pipe.reached");
+        wait_until("the question is asked", || reached.exists());
+        session.type_in("\x03");
+        let directory = match shell {
+            Shell::Fish => "$__vigil_prompt_directory",
+            _ => "$_vigil_prompt_directory",
+        };
+        session.send(&format!("echo \"<{directory},$GITSTATUS_PROMPT>\" en''d"));
+        let seen = session.wait_for("> end");
+        assert!(seen.ends_with("work,> end"), "{shell:?}: {seen:?}");
+        assert!(!seen.contains("else"), "{shell:?}: {seen:?}");
+        slow.release_status();
+        session.wait_for(&format!("{CLEAN}main"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
 fn a_process_that_dies_in_a_question_and_has_no_successor_costs_no_shell() {
     for shell in [Shell::Zsh, Shell::Bash] {
         let slow = SlowRepositories::new();
