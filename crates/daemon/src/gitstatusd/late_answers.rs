@@ -32,6 +32,9 @@ const PAUSES: [Duration; 3] = [
     Duration::from_millis(1600),
 ];
 
+/// The most bytes that are read: more than any answer has, even with the longest names of tags and branches.
+const LEN_MAX: u64 = 64 * 1024 * 1024;
+
 /// A shell that waits for an answer.
 pub(super) struct WaitingShell {
     recipient: Recipient,
@@ -136,7 +139,9 @@ fn read(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(folder, name, flags, Mode::empty())?;
     let mut contents = Vec::new();
-    std::fs::File::from(file).read_to_end(&mut contents)?;
+    std::fs::File::from(file)
+        .take(LEN_MAX)
+        .read_to_end(&mut contents)?;
     Ok(contents)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use vigil_git::environment::Environment;
 use vigil_linux::blocking::write_all;
 use vigil_linux::errno::is_shortage;
@@ -240,7 +240,8 @@ impl LockFile {
 
     /// Whether the lock is held. A file that cannot be opened any more has no lock, unless no file can be opened right now.
     fn is_held(&self) -> bool {
-        let opened = open(&self.0, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let opened = retry_on_intr(|| open(&self.0, flags, Mode::empty()));
         opened
             .and_then(|file| is_locked(file.as_fd()))
             .unwrap_or_else(is_shortage)
