@@ -38,6 +38,8 @@ fn what_could_not_be_opened_is_read_by_the_next_question() {
             }
             if count % 2 == 0 {
                 daemon = sandbox.without_limits();
+                // It must have started, which takes descriptors of its own. This names no directory.
+                daemon.ask("hello");
             }
             daemon.limit_descriptors(Some(count));
             // With a scan, it is the scan that fails first.
