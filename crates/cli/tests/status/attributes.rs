@@ -77,3 +77,40 @@ fn attributes_in_a_damaged_object_are_fatal() {
         ask();
     }
 }
+
+#[test]
+fn the_search_for_renames_looks_attributes_up() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write("apart/.gitattributes", "new filter=f\n");
+    sandbox.write("apart/old", "one\ntwo\nthree\n");
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "attributes"]);
+    sandbox.write("apart/new", "one\ntwo\nfour\n");
+    sandbox.git(["add", "apart/new"]);
+    sandbox.git(["rm", "-q", "apart/old"]);
+    let ask_all = || {
+        for more in [&[][..], &["--no-renames"], &["--", "apart/new"]] {
+            let status = ["--no-optional-locks", "status", "-s", "-uno"];
+            sandbox.assert_same_as_git(&[&status, more].concat());
+        }
+    };
+    let attributes = sandbox.path("apart/.gitattributes");
+    std::fs::remove_file(&attributes).unwrap();
+    std::os::unix::fs::symlink("x", &attributes).unwrap();
+    // By their sizes, these have nothing in common.
+    sandbox.write("apart/new", "1");
+    sandbox.git(["add", "apart/new"]);
+    std::fs::remove_file(sandbox.path("apart/new")).unwrap();
+    ask_all();
+    std::fs::remove_file(&attributes).unwrap();
+    ask_all();
+    sandbox.write("apart/new", "one\ntwo\nfour\n");
+    sandbox.git(["add", "apart/new"]);
+    ask_all();
+    // git exits over what stands for the file.
+    let object = sandbox.loose_object(&sandbox.id(":apart/.gitattributes").to_string());
+    std::fs::remove_file(&object).unwrap();
+    ask_all();
+    std::fs::write(&object, "damaged").unwrap();
+    ask_all();
+}

@@ -15,7 +15,7 @@ use vigil_rules::attributes::{Attributes, Value};
 pub(super) struct RenameBlobs<'a> {
     pub(super) objects: &'a Objects,
     pub(super) attributes: &'a Attributes,
-    /// Called with the path of whatever is read here: git looks up its attributes first.
+    /// Called with the path of whatever is read here.
     pub(super) asks: &'a (dyn Fn(&BStr) + Sync),
     /// The top of the working tree and its converter, if that is the later side.
     pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
@@ -52,6 +52,13 @@ pub(super) fn contents_on_disk(
 }
 
 impl RenameBlobs<'_> {
+    /// Before git reads contents, it looks up whether they could be taken from a file as it is. What is wrong with files of
+    /// attributes is told then.
+    fn ask(&self, path: &BStr) {
+        (self.asks)(path);
+        self.attributes.lookup(path, ["filter"]);
+    }
+
     /// Returns the contents in the working tree, if they count. What cannot be read, or is not a file at all,
     /// counts as empty.
     fn on_disk(&self, blob: &Blob<'_>) -> Result<Option<Vec<u8>>, SourceError> {
@@ -72,7 +79,7 @@ fn missing(blob: &Blob<'_>) -> SourceError {
 
 impl BlobSource for RenameBlobs<'_> {
     fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError> {
-        (self.asks)(blob.path);
+        self.ask(blob.path);
         if let Some(contents) = self.on_disk(blob)? {
             return Ok(u64::try_from(contents.len()).unwrap_or(u64::MAX));
         }
@@ -81,7 +88,7 @@ impl BlobSource for RenameBlobs<'_> {
     }
 
     fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError> {
-        (self.asks)(blob.path);
+        self.ask(blob.path);
         if let Some(contents) = self.on_disk(blob)? {
             *buf = contents;
             return Ok(());
