@@ -26,6 +26,8 @@ typeset -gi _vigil_request_number
 typeset -gi _vigil_writes_may_block
 # What a prompt shows for the last response: the segment, its width, its stale form, the directory, and the directory's width.
 typeset -ga _vigil_rendered_prompt
+# Not 0 while responses are received or a prompt is updated. If it is found so later, an interrupt has ended that at any point.
+typeset -gi _vigil_is_busy
 
 # Whether $1 is a number of seconds.
 function _vigil_is_number_of_seconds() {
@@ -208,7 +210,11 @@ function _vigil_handle_response() {
 function _vigil_receive_without_traps() {
   builtin setopt local_options local_traps
   builtin trap - ZERR DEBUG
+  # If something has been interrupted already, the next prompt must learn of it.
+  local -i was_busy=$_vigil_is_busy
+  _vigil_is_busy=1
   _vigil_receive_responses "$@"
+  _vigil_is_busy=$was_busy
   builtin return 0
 }
 
@@ -439,7 +445,11 @@ function _vigil_prompt_update() {
   # A command that fails in here must not trigger the user's traps.
   builtin setopt local_options local_traps
   builtin trap - ZERR DEBUG
+  # A response that was lost halfway would be waited for by all prompts from now on.
+  (( ! _vigil_is_busy )) || gitstatus_stop VIGIL
+  _vigil_is_busy=1
   _vigil_prompt_refresh "$@"
+  _vigil_is_busy=0
   builtin return 0
 }
 

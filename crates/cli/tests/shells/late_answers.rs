@@ -244,6 +244,21 @@ fn an_interrupted_prompt_shows_nothing_of_another_directory() {
 }
 
 #[test]
+fn no_prompt_of_zsh_waits_for_a_response_that_an_interrupt_has_lost() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let shell = Shell::Zsh;
+    let mut session = Session::start(&sandbox, shell, &patient_rc(shell));
+    session.send("cd work");
+    session.wait_for(&format!("{CLEAN}main"));
+    // As if the interrupt had come just after the response was read.
+    session.send("_vigil_pending_request[VIGIL.$$.1]=1; _vigil_is_busy=1; touch new");
+    session.wait_for(&format!("{CLEAN}main {UNTRACKED}?1"));
+    session.send("exit");
+    session.end();
+}
+
+#[test]
 fn a_process_that_dies_in_a_question_and_has_no_successor_costs_no_shell() {
     for shell in [Shell::Zsh, Shell::Bash] {
         let slow = SlowRepositories::new();
