@@ -104,11 +104,12 @@ function __vigil_split_response {
   __vigil_response_fields=()
   while [[ $_vigil_remaining_text == *$'\x1f'* ]]; do
     _vigil_field=${_vigil_remaining_text%%$'\x1f'*}
-    __vigil_response_fields+=("$_vigil_field")
+    # Not with `+=(...)`, which bash parses as input of its own: an interrupt meanwhile would end the shell.
+    __vigil_response_fields[${#__vigil_response_fields[@]}]=$_vigil_field
     # Not with `#`, which takes seconds for a tag of 64 KiB, and a minute for one of 200 KB.
     _vigil_remaining_text=${_vigil_remaining_text:${#_vigil_field}+1}
   done
-  __vigil_response_fields+=("$_vigil_remaining_text")
+  __vigil_response_fields[${#__vigil_response_fields[@]}]=$_vigil_remaining_text
 }
 
 # Waits for the response to the request $1 and splits it into __vigil_response_fields. Waits for $2 seconds or, without $2, for as
