@@ -207,16 +207,20 @@ pub fn locate(process: &ProcessContext<'_>, named: Option<&BString>) -> Result<P
     if let Some(named) = named {
         return named::locate(process, named.as_bstr());
     }
-    find(&process.cwd).ok_or_else(|| {
-        let cwd = bytes_of(&process.cwd);
-        let message = bytes!("no repository found in '", cwd, "' (.hg not found)");
-        Abort::of(Kind::Input, message)
-    })
+    if let Some(root) = find(&process.cwd) {
+        return Ok(root);
+    }
+    // Mercurial then tries the working directory, as if it had been named.
+    named::has_dot_hg(&process.cwd)?;
+    let cwd = bytes_of(&process.cwd);
+    let message = bytes!("no repository found in '", cwd, "' (.hg not found)");
+    Err(Abort::of(Kind::Input, message))
 }
 
 /// Returns the top of the working copy that has all of `paths`, judged by their text alone: what `-R` might have named. `None` if
-/// there is no single such one, or no path.
+/// there is no single such one, or no path, and if Mercurial fails at the working directory before it looks at paths.
 pub fn infer_root(cwd: &Path, paths: &[BString]) -> Option<BString> {
+    named::has_dot_hg(cwd).ok()?;
     let mut tops = paths.iter().map(|path| top_above(cwd, path.as_bstr()));
     let first = tops.next()??;
     tops.all(|top| top.as_ref() == Some(&first))

@@ -45,11 +45,22 @@ pub(super) fn locate(process: &ProcessContext<'_>, named: &BStr) -> Result<PathB
         return Err(refused());
     }
     let root = real_path(&path).ok_or_else(refused)?;
-    let dot_hg = root.join(".hg");
+    match has_dot_hg(&root)? {
+        true => Ok(root),
+        false => Err(not_found(&expanded)),
+    }
+}
+
+/// Returns whether there is a repository in `folder` itself.
+///
+/// # Errors
+/// It cannot be told. Mercurial then fails.
+pub(super) fn has_dot_hg(folder: &Path) -> Result<bool, Abort> {
+    let dot_hg = folder.join(".hg");
     match stat_path(&dot_hg).map_err(io::Error::from) {
-        Ok(stat) if stat.is_dir() => Ok(root),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Abort::io(&dot_hg, &error)),
-        _ => Err(not_found(&expanded)),
+        Ok(stat) => Ok(stat.is_dir()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Abort::io(&dot_hg, &error)),
     }
 }
 

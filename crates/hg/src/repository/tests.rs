@@ -66,3 +66,35 @@ fn a_share_leads_to_its_store() {
     assert_eq!(find(&top.join("one/.hg/x")), Some(top.join("one")));
     assert_eq!(find(&top), None);
 }
+
+#[test]
+fn a_working_directory_that_cannot_be_looked_into_is_an_error_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = std::fs::canonicalize(folder.path()).unwrap();
+    std::fs::create_dir_all(top.join("in/b")).unwrap();
+    std::fs::create_dir_all(top.join("other/.hg")).unwrap();
+    let paths = [BString::from("../other/file")];
+    let message = |cwd: &str| {
+        let process = ProcessContext {
+            variable: &|_: &str| None,
+            cwd: top.join(cwd),
+            started_in: top.clone(),
+            uid: 0,
+        };
+        locate(&process, None).unwrap_err().message
+    };
+    let other = Some(BString::from("../other"));
+    assert_eq!(infer_root(&top.join("in"), &paths), other);
+    std::os::unix::fs::symlink(".hg", top.join("in/.hg")).unwrap();
+    assert_eq!(infer_root(&top.join("in"), &paths), None);
+    let dot_hg = top.join("in/.hg");
+    let expected = format!("Too many levels of symbolic links: '{}'", dot_hg.display());
+    assert_eq!(message("in"), expected);
+    // Further up it is passed over.
+    let below = top.join("in/b");
+    let expected = format!(
+        "no repository found in '{}' (.hg not found)",
+        below.display()
+    );
+    assert_eq!(message("in/b"), expected);
+}
