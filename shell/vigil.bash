@@ -8,6 +8,9 @@
 \builtin shopt -q expand_aliases && __vigil_aliases_were_on=1
 \builtin shopt -u expand_aliases
 
+# Functions assign arrays element by element, and not with `array=(...)`, which bash parses as input of its own: an interrupt
+# meanwhile would end the shell.
+
 # Names of local variables begin with _vigil_, because a variable that the user has made readonly cannot be made local.
 
 # Like gitstatus's plugin, this defines nothing in a shell that is not interactive.
@@ -65,7 +68,7 @@ function __vigil_run_program {
 function __vigil_start_process {
   builtin local _vigil_process_pid='' _vigil_request_fd='' _vigil_response_fd='' _vigil_shell_pid="$BASHPID"
   __vigil_stop_process
-  _vigil_process_pid=$(__vigil_run_program --background --parent-pid="$_vigil_shell_pid" "${__vigil_program_options[@]}") || builtin return
+  _vigil_process_pid=$(__vigil_run_program --background --parent-pid="$_vigil_shell_pid" ${__vigil_program_options[@]+"${__vigil_program_options[@]}"}) || builtin return
   [[ $_vigil_process_pid == [1-9]* && $_vigil_process_pid != *[!0-9]* ]] || builtin return
   {
     builtin exec {_vigil_request_fd}<>"/proc/$_vigil_process_pid/fd/0" {_vigil_response_fd}<"/proc/$_vigil_process_pid/fd/1"
@@ -100,16 +103,16 @@ function __vigil_send_request {
 # Splits the response $1 into __vigil_response_fields.
 function __vigil_split_response {
   builtin local LC_ALL=C 2>/dev/null
-  builtin local _vigil_remaining_text="$1" _vigil_field=''
-  __vigil_response_fields=()
+  builtin local _vigil_remaining_text="$1" _vigil_field='' _vigil_count=0
+  builtin unset -v __vigil_response_fields
   while [[ $_vigil_remaining_text == *$'\x1f'* ]]; do
     _vigil_field=${_vigil_remaining_text%%$'\x1f'*}
-    # Not with `+=(...)`, which bash parses as input of its own: an interrupt meanwhile would end the shell.
-    __vigil_response_fields[${#__vigil_response_fields[@]}]=$_vigil_field
+    __vigil_response_fields[_vigil_count]=$_vigil_field
+    _vigil_count=$((_vigil_count + 1))
     # Not with `#`, which takes seconds for a tag of 64 KiB, and a minute for one of 200 KB.
     _vigil_remaining_text=${_vigil_remaining_text:${#_vigil_field}+1}
   done
-  __vigil_response_fields[${#__vigil_response_fields[@]}]=$_vigil_remaining_text
+  __vigil_response_fields[_vigil_count]=$_vigil_remaining_text
 }
 
 # Waits for the response to the request $1 and splits it into __vigil_response_fields. Waits for $2 seconds or, without $2, for as
@@ -169,13 +172,21 @@ function __vigil_unset_status_variables {
     VCS_STATUS_NUM_ASSUME_UNCHANGED VCS_STATUS_COMMIT_ENCODING VCS_STATUS_COMMIT_SUMMARY
 }
 
+# Sets what the prompt shows: the segment, its width, its stale form, and the directory.
+function __vigil_set_rendered_prompt {
+  __vigil_rendered_prompt[0]=${1-}
+  __vigil_rendered_prompt[1]=${2:-0}
+  __vigil_rendered_prompt[2]=${3-}
+  __vigil_rendered_prompt[3]=${4-}
+}
+
 # Sets the VCS_STATUS_* variables from the fields of the response.
 function __vigil_set_status_variables {
   builtin set -- "${__vigil_response_fields[@]}"
   if [[ $2 != 1 ]]; then
     __vigil_unset_status_variables
     VCS_STATUS_RESULT=norepo-sync
-    __vigil_rendered_prompt=("${@:3}")
+    __vigil_set_rendered_prompt "${@:3}"
     builtin return 0
   fi
   VCS_STATUS_RESULT=ok-sync
@@ -213,20 +224,20 @@ function __vigil_set_status_variables {
   if [[ $__vigil_dirty_max_index_size -ge 0 && $VCS_STATUS_INDEX_SIZE -gt $__vigil_dirty_max_index_size ]]; then
     VCS_STATUS_HAS_UNSTAGED=-1 VCS_STATUS_HAS_CONFLICTED=-1 VCS_STATUS_HAS_UNTRACKED=-1
   fi
-  __vigil_rendered_prompt=("${@:30}")
+  __vigil_set_rendered_prompt "${@:30}"
 }
 
 # Usage: gitstatus_start [-t FLOAT] [-s|-u|-c|-d|-m|-r INT] [-e] [-U] [-W] [-D]
 function gitstatus_start {
   builtin local _vigil_opt='' _vigil_timeout_s=5 _vigil_dirty_max_index_size=-1 OPTIND=1 OPTARG='' OPTERR=1
-  builtin local _vigil_program_options
-  _vigil_program_options=()
+  # Each option with a line feed after it.
+  builtin local _vigil_program_options='' _vigil_count=0
   while builtin getopts 't:s:u:c:d:m:r:eUWD' _vigil_opt; do
     case $_vigil_opt in
       t) _vigil_timeout_s=$OPTARG ;;
       '?') builtin return 1 ;;
       *)
-        _vigil_program_options+=("-$_vigil_opt${OPTARG-}")
+        _vigil_program_options+=-$_vigil_opt${OPTARG-}$'\n'
         [[ $_vigil_opt != m ]] || _vigil_dirty_max_index_size=$OPTARG
         ;;
     esac
@@ -236,9 +247,14 @@ function gitstatus_start {
     builtin return 1
   fi
   [[ -z ${GITSTATUS_DAEMON_PID-} ]] || builtin return 0
-  [[ ${GITSTATUS_NUM_THREADS:-0} != [1-9]* ]] || _vigil_program_options+=("-t$GITSTATUS_NUM_THREADS")
+  [[ ${GITSTATUS_NUM_THREADS:-0} != [1-9]* ]] || _vigil_program_options+=-t$GITSTATUS_NUM_THREADS$'\n'
   __vigil_check_number_of_seconds "$_vigil_timeout_s" || builtin return
-  __vigil_program_options=("${_vigil_program_options[@]}") __vigil_dirty_max_index_size=$_vigil_dirty_max_index_size GITSTATUS_DAEMON_LOG=/dev/null
+  builtin unset -v __vigil_program_options
+  while [[ -n $_vigil_program_options ]]; do
+    __vigil_program_options[_vigil_count]=${_vigil_program_options%%$'\n'*}
+    _vigil_program_options=${_vigil_program_options#*$'\n'} _vigil_count=$((_vigil_count + 1))
+  done
+  __vigil_dirty_max_index_size=$_vigil_dirty_max_index_size GITSTATUS_DAEMON_LOG=/dev/null
   if ! { __vigil_start_process && __vigil_send_request $'}hello\x1f\x1e' && __vigil_wait_for_response '}hello' "$_vigil_timeout_s" 2>/dev/null; }; then
     gitstatus_stop
     builtin printf '%s\n' '[ERROR]: gitstatus failed to initialize.' >&2
@@ -259,14 +275,12 @@ function gitstatus_check {
 
 # Usage: gitstatus_query [-d STR] [-t FLOAT] [-p]
 function gitstatus_query {
-  builtin local _vigil_opt='' _vigil_dir='' _vigil_no_diff=0 _vigil_request_id='' _vigil_attempts=0 _vigil_wait_status=0 _vigil_current_directory='' _vigil_directory_field='' OPTIND=1 OPTARG='' OPTERR=1
-  builtin local _vigil_timeout_s
-  _vigil_timeout_s=()
+  builtin local _vigil_opt='' _vigil_timeout_s _vigil_dir='' _vigil_no_diff=0 _vigil_request_id='' _vigil_attempts=0 _vigil_wait_status=0 _vigil_current_directory='' _vigil_directory_field='' OPTIND=1 OPTARG='' OPTERR=1
   # The callback for late responses, -c, is only for zsh: here no response is late.
   while builtin getopts 'd:c:t:p' _vigil_opt; do
     case $_vigil_opt in
       d) _vigil_dir=$OPTARG ;;
-      t) _vigil_timeout_s=("$OPTARG") ;;
+      t) _vigil_timeout_s=$OPTARG ;;
       p) _vigil_no_diff=1 ;;
       c) ;;
       *) builtin return 1 ;;
@@ -276,7 +290,7 @@ function gitstatus_query {
     builtin printf '%s\n' 'usage: gitstatus_query [OPTION]...' >&2
     builtin return 1
   fi
-  [[ ${#_vigil_timeout_s[@]} -eq 0 ]] || __vigil_check_number_of_seconds "${_vigil_timeout_s[0]}" || builtin return
+  [[ -z ${_vigil_timeout_s+set} ]] || __vigil_check_number_of_seconds "$_vigil_timeout_s" || builtin return
   gitstatus_check || builtin return
   _vigil_current_directory=${PWD-}
   if [[ $_vigil_current_directory != /* || ! $_vigil_current_directory -ef . ]]; then
@@ -294,7 +308,7 @@ function gitstatus_query {
   fi
   # A request cannot hold a path that contains a separator or is too long.
   if [[ $_vigil_dir == *[$'\x1e\x1f']* || ${#_vigil_dir} -gt 4096 ]]; then
-    __vigil_response_fields=("$_vigil_request_id" 0)
+    __vigil_split_response "$_vigil_request_id"$'\x1f0' 2>/dev/null
     __vigil_set_status_variables
     builtin return 0
   fi
@@ -311,7 +325,7 @@ function gitstatus_query {
     _vigil_wait_status=2
     if __vigil_send_request "$_vigil_request_id"$'\x1f'"$_vigil_dir"$'\x1f'"$_vigil_no_diff$_vigil_directory_field"$'\x1e'; then
       _vigil_wait_status=0
-      __vigil_wait_for_response "$_vigil_request_id" "${_vigil_timeout_s[@]}" 2>/dev/null || _vigil_wait_status=$?
+      __vigil_wait_for_response "$_vigil_request_id" ${_vigil_timeout_s+"$_vigil_timeout_s"} 2>/dev/null || _vigil_wait_status=$?
     fi
     case $_vigil_wait_status in
       0)
@@ -336,9 +350,10 @@ fi
 if [[ $- == *i* && ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 42 ]]; then
 
 # What the prompt showed for the last response (the segment, its width, its stale form, the directory, and the directory's width),
-# and the shell's directory and GIT_DIR at that time; GIT_DIR, a colon, and the directory at the time of the last request; and the
-# directory as the prompt shows it.
-__vigil_prompt_last_rendered=('' 0 '') __vigil_prompt_last_directory='' __vigil_prompt_last_git_dir='' __vigil_prompt_request_location='' __vigil_prompt_directory=''
+# and the shell's directory and GIT_DIR at that time; GIT_DIR, a colon, and the directory at the time of the last request; the
+# directory as the prompt shows it; and whether the pending response is being received: if that is found later, an interrupt has
+# ended it.
+__vigil_prompt_last_rendered=('' 0 '') __vigil_prompt_last_directory='' __vigil_prompt_last_git_dir='' __vigil_prompt_request_location='' __vigil_prompt_directory='' __vigil_prompt_is_receiving=''
 GITSTATUS_PROMPT='' GITSTATUS_PROMPT_LEN=0
 
 # Sets __vigil_repository_root to the root of the innermost repository that contains the directory $1, or to nothing. Goes up by
@@ -366,10 +381,19 @@ function __vigil_prompt_is_same_repository {
   [[ -n $__vigil_repository_root && $__vigil_repository_root -ef $_vigil_last_root ]]
 }
 
+# Keeps what the prompt shows for the last response.
+function __vigil_prompt_keep_rendered {
+  __vigil_prompt_last_rendered[0]=$1
+  __vigil_prompt_last_rendered[1]=$2
+  __vigil_prompt_last_rendered[2]=$3
+  __vigil_prompt_last_rendered[3]=$4
+}
+
 # Keeps the response in __vigil_response_fields as the last one.
 function __vigil_prompt_remember_response {
   __vigil_set_status_variables
-  __vigil_prompt_last_rendered=("${__vigil_rendered_prompt[@]}") __vigil_prompt_last_directory=${PWD-} __vigil_prompt_last_git_dir=${GIT_DIR-}
+  __vigil_prompt_keep_rendered "${__vigil_rendered_prompt[@]}"
+  __vigil_prompt_last_directory=${PWD-} __vigil_prompt_last_git_dir=${GIT_DIR-}
 }
 
 # Queries the status and waits for $1 seconds. If there is no response by then, the request is pending.
@@ -393,23 +417,29 @@ function __vigil_prompt_refresh {
   builtin printf -v _vigil_query_timeout_s '%d.%03d' "$((10#$_vigil_query_timeout_ms / 1000))" "$((10#$_vigil_query_timeout_ms % 1000))"
   if [[ $- == *r* ]]; then
     # A restricted shell cannot start a process, now or later.
-    __vigil_prompt_last_rendered=('' 0 '') __vigil_prompt_last_directory=''
+    __vigil_prompt_keep_rendered '' 0 '' ''
+    __vigil_prompt_last_directory=''
     builtin return 0
   fi
   if ! gitstatus_check; then
     gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null || builtin return
   fi
   if [[ -n $__vigil_pending_request_id ]]; then
-    if [[ $__vigil_prompt_request_location != "${GIT_DIR-}:${PWD-}" ]] || ! __vigil_process_is_usable; then
-      # The pending request keeps the process from answering others.
+    if [[ -n $__vigil_prompt_is_receiving || $__vigil_prompt_request_location != "${GIT_DIR-}:${PWD-}" ]] || ! __vigil_process_is_usable; then
+      # The pending request keeps the process from answering others, or an interrupt has lost its response.
+      __vigil_prompt_is_receiving=''
       __vigil_start_process 2>/dev/null || builtin return
     else
+      __vigil_prompt_is_receiving=1
       [[ -n $__vigil_late_response ]] || __vigil_wait_for_response "$__vigil_pending_request_id" "$_vigil_pending_timeout_s" 2>/dev/null || _vigil_wait_status=$?
       if [[ $_vigil_wait_status -eq 1 ]]; then
         _vigil_pending_timeout_s=$_vigil_query_timeout_s _vigil_query_timeout_s=0.001 _vigil_wait_status=0
         __vigil_wait_for_response "$__vigil_pending_request_id" "$_vigil_pending_timeout_s" 2>/dev/null || _vigil_wait_status=$?
       fi
-      [[ $_vigil_wait_status -ne 1 ]] || builtin return 1
+      if [[ $_vigil_wait_status -eq 1 ]]; then
+        __vigil_prompt_is_receiving=''
+        builtin return 1
+      fi
       if [[ $_vigil_wait_status -eq 0 ]]; then
         [[ -z $__vigil_late_response ]] || __vigil_split_response "$__vigil_late_response" 2>/dev/null
         # The request is older than the last command: keep its response, and query again below.
@@ -417,6 +447,7 @@ function __vigil_prompt_refresh {
       fi
       __vigil_pending_request_id='' __vigil_late_response=''
     fi
+    __vigil_prompt_is_receiving=''
   fi
   __vigil_prompt_request_location=${GIT_DIR-}:${PWD-}
   __vigil_prompt_query "$_vigil_query_timeout_s"

@@ -244,18 +244,49 @@ fn an_interrupted_prompt_shows_nothing_of_another_directory() {
 }
 
 #[test]
-fn no_prompt_of_zsh_waits_for_a_response_that_an_interrupt_has_lost() {
-    let sandbox = Sandbox::new();
-    sandbox.commit("first");
-    let shell = Shell::Zsh;
-    let mut session = Session::start(&sandbox, shell, &patient_rc(shell));
-    session.send("cd work");
-    session.wait_for(&format!("{CLEAN}main"));
-    // As if the interrupt had come just after the response was read.
-    session.send("_vigil_pending_request[VIGIL.$$.1]=1; _vigil_is_busy=1; touch new");
-    session.wait_for(&format!("{CLEAN}main {UNTRACKED}?1"));
-    session.send("exit");
-    session.end();
+fn no_prompt_waits_for_a_response_that_an_interrupt_has_lost() {
+    // As if the interrupt had come just after the response was read. fish waits for no response.
+    for (shell, lost) in [
+        (
+            Shell::Zsh,
+            "_vigil_pending_request[VIGIL.$$.1]=1; _vigil_is_busy=1",
+        ),
+        (
+            Shell::Bash,
+            "__vigil_pending_request_id=$BASHPID.1 __vigil_prompt_is_receiving=1",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let mut session = Session::start(&sandbox, shell, &patient_rc(shell));
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        session.send(&format!("{lost}; touch new"));
+        session.wait_for(&format!("{CLEAN}main {UNTRACKED}?1"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+/// bash parses the value of such an assignment as input of its own. An interrupt meanwhile ends the shell.
+#[test]
+fn no_function_of_bash_assigns_a_whole_array() {
+    let script = include_str!("../../../../shell/vigil.bash");
+    let mut function = None;
+    let mut functions = 0;
+    for line in script.lines() {
+        if let Some(name) = line.strip_prefix("function ") {
+            function = Some(name);
+            functions += 1;
+        } else if line == "}" {
+            function = None;
+        }
+        // This one happens once.
+        let is_once = line.contains("precmd_functions+=(");
+        let is_whole = function.is_some() && line.contains("=(") && !is_once;
+        assert!(!is_whole, "{function:?}: {line}");
+    }
+    assert!(functions > 20, "{functions}");
 }
 
 #[test]
