@@ -24,7 +24,7 @@ __vigil_program=@program@
 builtin unset GITSTATUS_DAEMON_PID
 # The options that the process is started with, the index size above which the working tree is not scanned, the descriptors of
 # both pipes, and how many bytes of requests the process may not have read yet.
-__vigil_program_options=() __vigil_dirty_max_index_size=-1 __vigil_request_fd='' __vigil_response_fd='' __vigil_unread_request_bytes=0
+__vigil_program_options=(--background) __vigil_dirty_max_index_size=-1 __vigil_request_fd='' __vigil_response_fd='' __vigil_unread_request_bytes=0
 # The number of the last request, the fields of the last response, what was received of the next one, and the id and HOME of the
 # shell that the process was started for.
 __vigil_request_number=0 __vigil_response_fields=() __vigil_receive_buffer='' __vigil_owner_pid='' __vigil_owner_home=''
@@ -68,7 +68,7 @@ function __vigil_run_program {
 function __vigil_start_process {
   builtin local _vigil_process_pid='' _vigil_request_fd='' _vigil_response_fd='' _vigil_shell_pid="$BASHPID"
   __vigil_stop_process
-  _vigil_process_pid=$(__vigil_run_program --background --parent-pid="$_vigil_shell_pid" ${__vigil_program_options[@]+"${__vigil_program_options[@]}"}) || builtin return
+  _vigil_process_pid=$(__vigil_run_program "${__vigil_program_options[@]}" --parent-pid="$_vigil_shell_pid") || builtin return
   [[ $_vigil_process_pid == [1-9]* && $_vigil_process_pid != *[!0-9]* ]] || builtin return
   {
     builtin exec {_vigil_request_fd}<>"/proc/$_vigil_process_pid/fd/0" {_vigil_response_fd}<"/proc/$_vigil_process_pid/fd/1"
@@ -231,7 +231,7 @@ function __vigil_set_status_variables {
 function gitstatus_start {
   builtin local _vigil_opt='' _vigil_timeout_s=5 _vigil_dirty_max_index_size=-1 OPTIND=1 OPTARG='' OPTERR=1
   # Each option with a line feed after it.
-  builtin local _vigil_program_options='' _vigil_count=0
+  builtin local _vigil_program_options=--background$'\n' _vigil_count=0
   while builtin getopts 't:s:u:c:d:m:r:eUWD' _vigil_opt; do
     case $_vigil_opt in
       t) _vigil_timeout_s=$OPTARG ;;
