@@ -31,6 +31,7 @@ pub(crate) mod kept;
 mod linked;
 mod long;
 mod merged_in_conflict;
+mod missed_rules;
 mod monitored;
 mod object_mode;
 mod patches;
@@ -63,12 +64,13 @@ use vigil_model::raw_text::text_bytes;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 
-use self::attribute_blobs::{MissedAttributes, NoTree, SourceOfAttributes};
+use self::attribute_blobs::{NoTree, SourceOfAttributes};
 pub use self::change_report::{ChangeReport, FullReport, ToldUntil};
 pub use self::error::SessionError;
 use self::excludes::Excludes;
 use self::ignoring::DirectoryRules;
 use self::index::IndexState;
+use self::missed_rules::MissedRules;
 use self::prompt_memory::PromptMemory;
 use self::recorded_directories::RecordedDirectories;
 use self::repository_watch::RepositoryWatch;
@@ -115,8 +117,8 @@ pub struct Session {
     said_in_submodules: Messages,
     /// How the last scan spent its time.
     timing: Timing,
-    /// Whether attributes were asked for whose tree is missing.
-    missed_attributes: Arc<MissedAttributes>,
+    /// What the answer depends on and could not be read.
+    missed_rules: Arc<MissedRules>,
     excludes: Excludes,
     index: Option<IndexState>,
     /// The state on disk, if one may be kept.
@@ -174,12 +176,12 @@ impl Session {
         }
         let objects = Objects::open_with(&repository, &refs)?;
         let messages = Arc::new(Messages::default());
-        let missed_attributes = Arc::default();
+        let missed_rules = Arc::default();
         let nothing = Tracked::of(&Index::empty(repository.hash));
         let source = SourceOfAttributes::Index;
         let attributes = Arc::new(Attributes::new(
             attribute_files(&repository)?,
-            attribute_blobs::blobs(&nothing, &objects, source, &missed_attributes),
+            attribute_blobs::blobs(&nothing, &objects, source, &missed_rules),
             messages.clone(),
         ));
         let converter = Converter::new(
@@ -199,7 +201,7 @@ impl Session {
             attributes,
             messages,
             said_in_submodules: Messages::default(),
-            missed_attributes,
+            missed_rules,
             excludes,
             index: None,
             state,
@@ -351,13 +353,13 @@ impl Session {
             return;
         };
         let tree = self.source_of_attributes();
-        self.missed_attributes
+        self.missed_rules
             .reset(matches!(tree, SourceOfAttributes::Missing(_)));
         self.converter.refresh(attribute_blobs::blobs(
             &state.tracked,
             &self.objects,
             tree,
-            &self.missed_attributes,
+            &self.missed_rules,
         ));
     }
 
@@ -367,7 +369,7 @@ impl Session {
             &self.repository,
             &self.refs,
             &self.objects,
-            &self.missed_attributes,
+            &self.missed_rules,
         )
     }
 
@@ -383,10 +385,10 @@ impl Session {
     /// Fails if attributes were asked for, and the tree that they come from is missing or git exits over what they are read
     /// from. git finds out when it looks up the first path, so it succeeds if nothing asks.
     fn check_attributes(&self) -> Result<(), SessionError> {
-        if self.missed_attributes.is_asked_for() {
+        if self.missed_rules.is_asked_for() {
             return Err(attribute_blobs::source_is_missing());
         }
-        match self.missed_attributes.take_failure() {
+        match self.missed_rules.take_failure() {
             Some(error) => Err(attribute_blobs::explained(&self.repository, error)),
             None => Ok(()),
         }
@@ -395,7 +397,7 @@ impl Session {
     /// Fails if attributes or `.gitmodules` were asked for and a partial clone left them out: git would fetch them, and the answer
     /// depends on them.
     fn check_left_out(&self) -> Result<(), SessionError> {
-        match self.missed_attributes.first_absent() {
+        match self.missed_rules.first_absent() {
             Some(id) => Ok(Objects::check_left_out(&self.repository, &id)?),
             None => Ok(()),
         }

@@ -124,7 +124,7 @@ fn answer_with(
     let progress = plan.request.progress.clone();
     let display = progress.map(|progress| Display::start(progress, &repository.environment));
     let mut status = session.status(&plan.request);
-    // Attributes or submodules' names are missing that a partial clone left out. git fetches them.
+    // Attributes or rules for submodules are missing that a partial clone left out. git fetches them.
     if status.as_ref().is_err_and(SessionError::is_of_fetching) {
         session.fetch_missing().map_err(refuse)?;
         // The second look has the messages of the first again.

@@ -233,7 +233,7 @@ impl Session {
             repository: &self.repository,
             objects: &self.objects,
             messages: &self.messages,
-            missed: &self.missed_attributes,
+            missed: &self.missed_rules,
             said_inside: &self.said_in_submodules,
             configured: self.settings.ignore_submodules,
             stderr: self.stderr,
@@ -377,7 +377,7 @@ impl Assembly<'_> {
             repository: &session.repository,
             objects: &session.objects,
             attributes: &session.attributes,
-            missed: &session.missed_attributes,
+            missed: &session.missed_rules,
             converter: &session.converter,
         }
     }

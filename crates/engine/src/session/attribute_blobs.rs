@@ -1,12 +1,8 @@
 //! Attributes from outside the working tree: from the index, or from a tree.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, ByteSlice};
-use gix_object::Kind;
-use parking_lot::Mutex;
 use vigil_convert::attribute_files::SourceTree;
 use vigil_git::objects::{self, Objects};
 use vigil_git::refs::Refs;
@@ -18,12 +14,13 @@ use vigil_objects::Reason;
 use vigil_rules::attributes::{Blobs, IndexBlobs};
 
 use super::error::SessionError;
+use super::missed_rules::MissedRules;
 
 /// The blobs of an index, for attributes.
 struct IndexedBlobs {
     tracked: Tracked,
     objects: Objects,
-    missed: Arc<MissedAttributes>,
+    missed: Arc<MissedRules>,
 }
 
 impl IndexBlobs for IndexedBlobs {
@@ -38,7 +35,7 @@ impl IndexBlobs for IndexedBlobs {
 struct TreeBlobs {
     tree: ObjectId,
     objects: Objects,
-    missed: Arc<MissedAttributes>,
+    missed: Arc<MissedRules>,
 }
 
 impl IndexBlobs for TreeBlobs {
@@ -56,103 +53,8 @@ impl IndexBlobs for TreeBlobs {
     }
 }
 
-/// Attributes that were asked for and could not be read: those of a tree that is missing, or an object that git exits over. Also a
-/// `.gitmodules` that is not here, which the answer depends on in the same way.
-#[derive(Debug, Default)]
-pub(super) struct MissedAttributes {
-    is_missing: AtomicBool,
-    is_asked_for: AtomicBool,
-    failure: Mutex<Option<objects::Error>>,
-    absent: Mutex<Absent>,
-}
-
-/// Objects that were asked for and are not here.
-#[derive(Debug, Default)]
-struct Absent {
-    first: Option<ObjectId>,
-    all: BTreeSet<ObjectId>,
-}
-
-impl MissedAttributes {
-    /// Starts over for a new question.
-    pub(super) fn reset(&self, is_missing: bool) {
-        self.is_missing.store(is_missing, Ordering::Relaxed);
-        self.is_asked_for.store(false, Ordering::Relaxed);
-        *self.failure.lock() = None;
-        *self.absent.lock() = Absent::default();
-    }
-
-    /// Notes that an object was asked for that is not here.
-    pub(super) fn miss(&self, id: ObjectId) {
-        let mut absent = self.absent.lock();
-        absent.first.get_or_insert(id);
-        absent.all.insert(id);
-    }
-
-    /// Reads the blob that `find` finds. The first error is kept; git exits over it, so nothing is read after it.
-    fn read(
-        &self,
-        find: impl FnOnce() -> Result<Option<ObjectId>, objects::Error>,
-        objects: &Objects,
-    ) -> Option<Vec<u8>> {
-        if self.failure.lock().is_some() {
-            return None;
-        }
-        let mut contents = Vec::new();
-        let read = find().and_then(|id| {
-            let Some(id) = id else {
-                return Ok(None);
-            };
-            let kind = objects.read(&id, &mut contents)?;
-            if kind.is_none() {
-                self.miss(id);
-            }
-            Ok(kind)
-        });
-        match read {
-            Ok(kind) => (kind? == Kind::Blob).then_some(contents),
-            Err(error) => {
-                self.failure.lock().get_or_insert(error);
-                None
-            }
-        }
-    }
-
-    /// Takes the error over which git would have exited when it read attributes.
-    pub(super) fn take_failure(&self) -> Option<objects::Error> {
-        self.failure.lock().take()
-    }
-
-    /// Notes that git would look up attributes here.
-    pub(super) fn ask(&self) {
-        if self.is_missing.load(Ordering::Relaxed) {
-            self.is_asked_for.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether an error is kept over which git would have exited.
-    pub(super) fn has_failed(&self) -> bool {
-        self.failure.lock().is_some()
-    }
-
-    /// The first object that was asked for and is not here.
-    pub(super) fn first_absent(&self) -> Option<ObjectId> {
-        self.absent.lock().first
-    }
-
-    /// Takes the objects that were asked for and are not here.
-    pub(super) fn take_absent(&self) -> BTreeSet<ObjectId> {
-        std::mem::take(&mut self.absent.lock().all)
-    }
-
-    /// Whether missing attributes were asked for.
-    pub(super) fn is_asked_for(&self) -> bool {
-        self.is_asked_for.load(Ordering::Relaxed)
-    }
-}
-
 /// Stands in for a tree that is missing.
-struct MissingTree(Arc<MissedAttributes>);
+struct MissingTree(Arc<MissedRules>);
 
 impl IndexBlobs for MissingTree {
     fn blob(&self, _: &BStr) -> Option<Vec<u8>> {
@@ -168,7 +70,7 @@ pub(super) enum SourceOfAttributes {
     /// A tree, instead of both.
     Tree(ObjectId),
     /// A tree that is missing; lookups are noted.
-    Missing(Arc<MissedAttributes>),
+    Missing(Arc<MissedRules>),
 }
 
 impl SourceOfAttributes {
@@ -177,7 +79,7 @@ impl SourceOfAttributes {
         repository: &Repository,
         refs: &Refs,
         objects: &Objects,
-        missed: &Arc<MissedAttributes>,
+        missed: &Arc<MissedRules>,
     ) -> Self {
         let Some(source) = SourceTree::of(repository) else {
             return Self::Index;
@@ -229,7 +131,7 @@ pub(super) fn blobs(
     tracked: &Tracked,
     objects: &Objects,
     source: SourceOfAttributes,
-    missed: &Arc<MissedAttributes>,
+    missed: &Arc<MissedRules>,
 ) -> Blobs {
     Blobs {
         index: Arc::new(IndexedBlobs {

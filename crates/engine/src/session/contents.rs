@@ -9,7 +9,8 @@ use vigil_model::index::Index;
 use vigil_model::tracked::Tracked;
 
 use super::SessionError;
-use super::attribute_blobs::{self, MissedAttributes, SourceOfAttributes};
+use super::attribute_blobs::{self, SourceOfAttributes};
+use super::missed_rules::MissedRules;
 use vigil_convert::attribute_files::attribute_files;
 use vigil_convert::converter::{self, Converter};
 use vigil_convert::textconv::{self, Drivers};
@@ -27,7 +28,7 @@ pub struct Contents {
     drivers: Drivers,
     messages: Arc<Messages>,
     source: Source,
-    missed: Arc<MissedAttributes>,
+    missed: Arc<MissedRules>,
 }
 
 /// Where attributes come from.

@@ -143,11 +143,11 @@ impl Session {
             None => Ok(Found::default()),
         };
         let found = match &mut watched {
-            Some(watched) if self.missed_attributes.has_failed() => {
+            Some(watched) if self.missed_rules.has_failed() => {
                 found.map(|found| watched.keep_no_longer(found))
             }
             Some(watched) => {
-                let absent = self.missed_attributes.take_absent();
+                let absent = self.missed_rules.take_absent();
                 found.map(|found| watched.note_lacked(found, absent))
             }
             None => found,

@@ -13,8 +13,8 @@ use vigil_model::raw_text::{raw, raw_path, text_bytes};
 use vigil_model::request::IgnoreSubmodules;
 use vigil_model::tracked::Tracked;
 
-use super::attribute_blobs::MissedAttributes;
 use super::error::SessionError;
+use super::missed_rules::MissedRules;
 use vigil_git::config::{self, Config, Entry};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
@@ -46,7 +46,7 @@ pub(super) fn read(
     tracked: &Tracked,
     objects: &Objects,
     messages: &Messages,
-    missed: &MissedAttributes,
+    missed: &MissedRules,
 ) -> Result<HashMap<BString, Submodule>, SessionError> {
     let name = BStr::new(FILE_NAME);
     if tracked.find(name, 0).is_none() && (1..=3).any(|stage| tracked.find(name, stage).is_some()) {
@@ -261,7 +261,7 @@ fn find(
     tracked: &Tracked,
     objects: &Objects,
     messages: &Messages,
-    missed: &MissedAttributes,
+    missed: &MissedRules,
 ) -> Result<Option<Source>, SessionError> {
     let Some(top) = repository.work_tree.as_deref() else {
         return Ok(None);

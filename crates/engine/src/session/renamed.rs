@@ -17,7 +17,7 @@ pub(super) struct RenameSearch<'s> {
     pub(super) repository: &'s Repository,
     pub(super) objects: &'s Objects,
     pub(super) attributes: &'s Attributes,
-    pub(super) missed: &'s MissedAttributes,
+    pub(super) missed: &'s MissedRules,
     pub(super) converter: &'s Converter,
 }
 

@@ -7,9 +7,9 @@ use gix_hash::ObjectId;
 use vigil_model::raw_text::{raw, text_bytes};
 use vigil_model::tracked::Tracked;
 
-use super::attribute_blobs::MissedAttributes;
 use super::error::SessionError;
 use super::gitmodules::{self, Submodule};
+use super::missed_rules::MissedRules;
 use super::{EntryCheck, Session};
 use crate::removal;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
@@ -103,7 +103,7 @@ pub(super) struct Submodules<'s> {
     pub(super) objects: &'s Objects,
     pub(super) messages: &'s Messages,
     /// Collects what a partial clone left out.
-    pub(super) missed: &'s MissedAttributes,
+    pub(super) missed: &'s MissedRules,
     /// Collects what is said inside of them.
     pub(super) said_inside: &'s Messages,
     /// `diff.ignoreSubmodules`.
