@@ -160,9 +160,18 @@ impl GitSockets {
         let top = repository.work_tree.as_ref();
         let top = top.ok_or(NoSocketPath::NoWorkTree)?;
         self.shut_those(|socket| socket.path == path && !socket.is_in_place());
+        self.shut_moved_to(path);
         match self.begin(path)? {
             true => self.finish(path, (top, &repository.git_dir), make(path)),
             false => Ok(()),
+        }
+    }
+
+    /// Stops serving the socket that is at `path` because its repository was moved. Otherwise it would seem to be another
+    /// process's.
+    fn shut_moved_to(&self, path: &Path) {
+        if let Ok(stat) = lstat_path(path) {
+            self.shut_those(|socket| socket.path != path && socket.id == id_of(&stat));
         }
     }
 
@@ -419,6 +428,30 @@ mod tests {
         assert!(matches!(finished, Err(NotServed::Closed(_))));
         assert!(lstat_path(&path).is_err());
         assert_eq!(sockets.describe(), []);
+    }
+
+    /// Serves a socket at `path`.
+    fn serve(sockets: &GitSockets, path: &Path) {
+        assert!(sockets.begin(path).unwrap());
+        let made = make(path);
+        let folder = path.parent().unwrap();
+        sockets.finish(path, (folder, folder), made).unwrap();
+    }
+
+    #[test]
+    fn a_socket_that_was_moved_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, moved] = ["socket", "moved"].map(|name| folder.path().join(name));
+        let sockets = GitSockets::new().unwrap();
+        serve(&sockets, &path);
+        std::fs::rename(&path, &moved).unwrap();
+        sockets.shut_moved_to(&moved);
+        serve(&sockets, &moved);
+        let served = sockets.describe();
+        assert_eq!(served.len(), 1, "{served:?}");
+        // One that is in its place stays.
+        sockets.shut_moved_to(&moved);
+        assert_eq!(sockets.describe(), served);
     }
 
     #[test]
