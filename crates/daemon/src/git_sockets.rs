@@ -15,7 +15,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+    AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen,
+    shutdown, socket_with,
 };
 use vigil_git::repository::Repository;
 use vigil_linux::errno;
@@ -71,11 +72,21 @@ pub(crate) struct GitSockets {
 #[derive(Debug, Default)]
 struct Inner {
     served: HashMap<u64, Arc<GitSocket>>,
+    /// Sockets that are served no longer, at which connections may still wait.
+    shut: HashMap<u64, Arc<GitSocket>>,
     next: u64,
     /// Sockets that are being created.
     begun: HashSet<PathBuf>,
     /// Sockets that somebody has asked to close.
     closed: HashSet<PathBuf>,
+    /// Whether none is served any more, because the daemon ends.
+    has_ended: bool,
+}
+
+impl Inner {
+    fn is_closed(&self, path: &Path) -> bool {
+        self.has_ended || self.closed.contains(path)
+    }
 }
 
 impl GitSocket {
@@ -102,13 +113,13 @@ impl GitSocket {
         lstat_path(&self.path).is_ok_and(|stat| id_of(&stat) == self.id)
     }
 
-    /// Stops accepting connections. Those already accepted may still be answered.
-    fn shut(&self, epoll: &OwnedFd) {
-        let _ = epoll::delete(epoll, &self.listener);
+    /// Refuses new connections. Those that wait can still be accepted: cut off, git would die of SIGPIPE.
+    fn shut(&self) {
         // If there is another socket in its place, that belongs to another process.
         if self.is_in_place() {
             let _ = unlinkat(CWD, &self.path, AtFlags::empty());
         }
+        let _ = shutdown(&self.listener, Shutdown::Read);
     }
 }
 
@@ -178,7 +189,7 @@ impl GitSockets {
     /// Returns whether the socket at `path` is to be made, and then passed to [`Self::finish`]. If not, it is served already.
     fn begin(&self, path: &Path) -> Result<bool, NotServed> {
         let mut inner = self.inner.lock();
-        if inner.closed.contains(path) {
+        if inner.is_closed(path) {
             return Err(NotServed::Closed(path.to_owned()));
         }
         let is_served = inner.served.values().any(|socket| socket.path == path);
@@ -218,7 +229,7 @@ impl GitSockets {
         inner.next = id.wrapping_add(1);
         let data = EventData::new_u64(id);
         // It may have been closed while it was made.
-        let added = match inner.closed.contains(path) {
+        let added = match inner.is_closed(path) {
             true => Err(NotServed::Closed(path.to_owned())),
             false => {
                 let added = epoll::add(&self.epoll, &socket.listener, data, EventFlags::IN);
@@ -234,7 +245,7 @@ impl GitSockets {
             }
             Err(_) => {
                 drop(inner);
-                socket.shut(&self.epoll);
+                socket.shut();
             }
         }
         added
@@ -291,8 +302,9 @@ impl GitSockets {
         self.shut_those(|socket| !socket.is_in_place());
     }
 
-    /// Closes and removes all sockets.
+    /// Closes and removes all sockets. A question that is still being answered opens none again.
     pub(crate) fn close_all(&self) {
+        self.inner.lock().has_ended = true;
         self.shut_those(|_| true);
     }
 
@@ -303,13 +315,21 @@ impl GitSockets {
             .filter_map(|(id, socket)| is_meant(&socket).then_some(id))
             .collect();
         let mut inner = self.inner.lock();
-        let taken = meant.iter().filter_map(|id| inner.served.remove(id));
-        let taken: Vec<Arc<GitSocket>> = taken.collect();
+        let taken = meant.into_iter();
+        let taken = taken.filter_map(|id| Some((id, inner.served.remove(&id)?)));
+        let taken: Vec<(u64, Arc<GitSocket>)> = taken.collect();
         drop(inner);
-        for socket in &taken {
-            socket.shut(&self.epoll);
+        let count = taken.len();
+        for (id, socket) in taken {
+            socket.shut();
+            self.inner.lock().shut.insert(id, socket);
         }
-        taken.len()
+        count
+    }
+
+    /// Whether connections may wait at sockets that are served no longer.
+    pub(crate) fn are_waiting_at_shut(&self) -> bool {
+        !self.inner.lock().shut.is_empty()
     }
 
     /// Accepts a waiting connection, which may be of another user, and returns it with that socket.
@@ -333,11 +353,17 @@ impl GitSockets {
         }
         let [event] = events;
         let data = event.data;
-        let socket = self.inner.lock().served.get(&data.u64()).cloned();
-        let Some(socket) = socket else {
+        let id = data.u64();
+        let inner = self.inner.lock();
+        let socket = inner.served.get(&id).or_else(|| inner.shut.get(&id));
+        let Some(socket) = socket.cloned() else {
             return Ok(None);
         };
+        drop(inner);
         let accepted = accept_any(socket.listener.as_fd())?;
+        if accepted.is_none() && self.inner.lock().shut.remove(&id).is_some() {
+            let _ = epoll::delete(&self.epoll, &socket.listener);
+        }
         Ok(accepted.map(|connection| (connection, socket)))
     }
 }
@@ -413,6 +439,8 @@ pub(crate) fn line(path: &Path, said: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     #[test]
@@ -436,6 +464,36 @@ mod tests {
         let made = make(path);
         let folder = path.parent().unwrap();
         sockets.finish(path, (folder, folder), made).unwrap();
+    }
+
+    #[test]
+    fn those_who_wait_when_a_socket_is_closed_are_answered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let sockets = GitSockets::new().unwrap();
+        serve(&sockets, &path);
+        let _waiting = [1, 2].map(|_| UnixStream::connect(&path).unwrap());
+        assert!(sockets.close(&path));
+        for _ in 0..2 {
+            assert!(sockets.are_waiting_at_shut());
+            assert!(sockets.accept().unwrap().is_some());
+        }
+        assert!(sockets.accept().unwrap().is_none());
+        assert!(!sockets.are_waiting_at_shut());
+    }
+
+    #[test]
+    fn no_socket_is_opened_once_all_are_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, begun] = ["socket", "begun"].map(|name| folder.path().join(name));
+        let sockets = GitSockets::new().unwrap();
+        assert!(sockets.begin(&begun).unwrap());
+        let made = make(&begun);
+        sockets.close_all();
+        let finished = sockets.finish(&begun, (folder.path(), folder.path()), made);
+        assert!(matches!(finished, Err(NotServed::Closed(_))));
+        assert!(lstat_path(&begun).is_err());
+        assert!(matches!(sockets.begin(&path), Err(NotServed::Closed(_))));
     }
 
     #[test]

@@ -140,6 +140,7 @@ impl Server {
     pub fn serve(self) -> Result<(), ServeError> {
         let served = self.serve_on();
         self.host.answers().git_sockets().close_all();
+        self.answer_last_gits();
         let forgotten = self.host.lateness().forget();
         // If another socket is in its place by now, that belongs to another process.
         let removed = match !self.listening_socket.is_inherited && self.is_in_place() {
@@ -256,6 +257,23 @@ impl Server {
         let accepted = self.host.answers().git_sockets().accept();
         let of_git = |(connection, socket)| Connection::of_git(connection, socket);
         self.add(accepted.map(|accepted| accepted.map(of_git)));
+    }
+
+    /// Answers each git that has connected by now, for a short time at most: cut off, git would complain, or die of SIGPIPE.
+    fn answer_last_gits(&self) {
+        const ALL_IN: Duration = Duration::from_millis(250);
+        const MOMENT: Duration = Duration::from_millis(1);
+        let start = Instant::now();
+        let sockets = self.host.answers().git_sockets();
+        while start.elapsed() < ALL_IN {
+            if sockets.are_waiting_at_shut() {
+                self.accept_git();
+            } else if self.host.connections().are_awaited() {
+                std::thread::sleep(MOMENT);
+            } else {
+                break;
+            }
+        }
     }
 
     /// Adds the connection that was accepted, if there is one. If there was no room for it, makes room.

@@ -128,6 +128,13 @@ impl Connections {
         self.inner.lock().taken
     }
 
+    /// Whether a thread works on a connection, or a git is connected: it leaves once it has its answer.
+    pub(super) fn are_awaited(&self) -> bool {
+        let inner = self.inner.lock();
+        let mut resting = inner.resting.values();
+        inner.taken > 0 || resting.any(|one| one.connection.git_socket().is_some())
+    }
+
     /// Closes the connection that has been idle for longest. Returns whether there was one.
     pub(super) fn close_oldest(&self) -> bool {
         let oldest = self.inner.lock().remove_oldest();
