@@ -338,6 +338,11 @@ pub(crate) fn after_move(environment: &Environment) -> Option<Environment> {
     (directory != environment.working_directory()).then(|| environment.in_directory(directory))
 }
 
+/// Whether the process's working directory has no name any more.
+pub(crate) fn is_directory_gone() -> bool {
+    working_directory().is_err()
+}
+
 /// The directory a command runs in.
 ///
 /// # Errors

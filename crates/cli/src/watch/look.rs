@@ -3,12 +3,15 @@
 use std::time::{Duration, Instant};
 
 use bstr::BString;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::fchdir;
 use vigil_engine::removal;
 use vigil_git::environment::Environment;
 use vigil_git::state_place;
 use vigil_linux::memory;
 use vigil_store::NoSteps;
 
+use crate::globals;
 use crate::hg;
 use crate::reply::Reply;
 use crate::status;
@@ -40,9 +43,11 @@ impl<'a> LocalStatus<'a> {
         self.not_before
     }
 
-    /// Returns the reply as of now, in the working directory of `environment`.
+    /// Returns the reply as of now, in the working directory of `environment`. The process is in that directory afterwards, too.
     pub(super) fn look(&mut self, environment: &Environment) -> Reply {
         let start = Instant::now();
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let place = open(".", flags, Mode::empty());
         let answered = retry_if_cut(environment, || {
             match hg::status_here(self.arguments, environment) {
                 Some(answered) => {
@@ -54,6 +59,13 @@ impl<'a> LocalStatus<'a> {
             }
         });
         let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));
+        // A look enters the top of the working tree. From there another repository may be found the next time, or none: by a
+        // relative GIT_DIR, say, or after one was made in between.
+        let returned = place.is_ok_and(|place| fchdir(place).is_ok());
+        if !returned || globals::is_directory_gone() {
+            // Another directory of that name may be followed when that is moved. If there is none, the next look reports it.
+            let _ = std::env::set_current_dir(environment.working_directory());
+        }
         if let Some(mut session) = session {
             drop(session.take_dropped_states());
             if !removal::may_be_under_way(&state_place::in_repository(session.repository())) {

@@ -398,3 +398,36 @@ fn watch_tells_of_a_repository_of_another_system_as_soon_as_that_is_innermost() 
     sandbox.git_in("work/dir", &["init", "-q"]);
     watching.assert_next_contains(" ahead - behind - staged 0 unstaged 0 untracked 2 ");
 }
+
+#[test]
+fn watch_without_daemon_stays_in_its_directory() {
+    let sandbox = Sandbox::with_repository();
+    let mut watching = sandbox.watch_without_daemon("work/dir");
+    watching.assert_next_contains(CLEAN);
+    sandbox.write("work/new", "");
+    watching.assert_next_contains(" untracked 1 ");
+    sandbox.git_in("work/dir", &["init", "-q"]);
+    // The new repository tracks nothing yet.
+    sandbox.git_in("work/dir", &["symbolic-ref", "HEAD", "refs/heads/inner"]);
+    loop {
+        let line = watching.next_line();
+        assert!(!line.is_empty());
+        if line.starts_with("inner ") {
+            break;
+        }
+    }
+}
+
+#[test]
+fn watch_without_daemon_finds_the_repository_by_relative_paths_each_time() {
+    let sandbox = Sandbox::with_repository();
+    let mut command = sandbox.command(VIGIL, "work/dir", &["watch"]);
+    command.env("VIGIL_NO_DAEMON", "1");
+    command.env("GIT_DIR", "../.git").env("GIT_WORK_TREE", "..");
+    let mut watching = WatchProcess::start(command);
+    watching.assert_next_contains(CLEAN);
+    for number in 1..3 {
+        sandbox.write(&format!("work/new{number}"), "");
+        watching.assert_next_contains(&format!(" untracked {number} "));
+    }
+}
