@@ -173,10 +173,13 @@ impl Server {
             self.host.inform_nobody();
         }
         let host = self.host.clone();
-        // Without this thread, events are only read for a question.
-        let _ = thread_builder()
+        // Without this thread, events are only read for a question, and those that wait for changes ask none.
+        let events = thread_builder()
             .name("events".to_owned())
             .spawn(move || work_ahead::read_events(host.answers()));
+        if events.is_err() {
+            self.host.inform_nobody();
+        }
         let host = self.host.clone();
         // Without this thread, clients that wait for long compute the answer themselves.
         let _ = thread_builder()

@@ -53,11 +53,14 @@ pub(crate) fn run(answers: &Arc<Answers>, tell: &dyn Fn(&mut Deputy) -> Option<I
     }
 }
 
-/// Reads the events of the working copies in `answers` until they can no longer be waited for. An answer can take longer than
+/// Reads the events of the working copies in `answers`; returns only if nothing tells of changes. An answer can take longer than
 /// the kernel's queue takes to fill, so this thread finds none.
 pub(crate) fn read_events(answers: &Answers) {
-    if let Some(watcher) = answers.watcher() {
-        // Questions still read the events themselves.
-        let _ = watcher.read_events_as_they_come(BURST);
+    let Some(watcher) = answers.watcher() else {
+        return;
+    };
+    while watcher.read_events_as_they_come(BURST).is_err() {
+        // Too little memory, say. Questions still read the events themselves, but subscribers ask none.
+        std::thread::sleep(PAUSE);
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use vigil_testkit::sandbox::skip_test;
@@ -82,6 +82,9 @@ impl Sandbox {
         String::from_utf8(output.stdout).unwrap()
     }
 }
+
+/// Less than the time after which the daemon finds every answer again, though it has heard of no change.
+const RECHECK_INTERVAL_MIN: Duration = Duration::from_secs(20);
 
 const CLEAN: &str =
     "main ahead - behind - staged 0 unstaged 0 untracked 0 conflicted 0 stashes 0 action -\n";
@@ -184,24 +187,65 @@ fn serve_with_fault(sandbox: &Sandbox, fault: &str, options: &[&str]) -> Option<
 
 #[test]
 fn changes_that_the_daemon_has_no_thread_to_report_are_found_by_watch() {
+    // The daemon starts two threads that answer, then the one that reports changes, and the one that reads events.
+    for missing in 3..5 {
+        let sandbox = Sandbox::with_repository();
+        let fault = format!("inject=clone3:error=EAGAIN:when={missing}");
+        let options = ["-e", "trace=clone3", "-e", &fault];
+        let Some(_serving) = serve_with_fault(&sandbox, "threads that cannot be started", &options)
+        else {
+            return;
+        };
+        let mut watching = sandbox.watch("work", &[]);
+        watching.assert_next_contains(" untracked 0 ");
+        let start = Instant::now();
+        sandbox.write("work/new", "");
+        watching.assert_next_contains(" untracked 1 ");
+        assert!(start.elapsed() < RECHECK_INTERVAL_MIN);
+        let (code, message) = sandbox.vigil_daemon(&["stop"]);
+        assert_eq!(code, Some(0), "{message}");
+    }
+}
+
+#[test]
+fn a_change_is_reported_though_waiting_for_events_failed_before() {
     let sandbox = Sandbox::with_repository();
-    // The daemon starts two threads that answer, and then the one that reports changes.
-    let options = [
-        "-e",
-        "trace=clone3",
-        "-e",
-        "inject=clone3:error=EAGAIN:when=3",
-    ];
-    let Some(_serving) = serve_with_fault(&sandbox, "threads that cannot be started", &options)
-    else {
-        return;
-    };
+    let serving = sandbox.serve();
     let mut watching = sandbox.watch("work", &[]);
     watching.assert_next_contains(" untracked 0 ");
-    sandbox.write("work/new", "");
-    watching.assert_next_contains(" untracked 1 ");
-    let (code, message) = sandbox.vigil_daemon(&["stop"]);
-    assert_eq!(code, Some(0), "{message}");
+    let threads = std::fs::read_dir(format!("/proc/{}/task", serving.pid())).unwrap();
+    let named = |folder: &std::path::PathBuf| {
+        std::fs::read(folder.join("comm")).is_ok_and(|name| name == b"events\n")
+    };
+    let mut threads = threads.map(|thread| thread.unwrap().path());
+    let reader = threads.find(named).unwrap();
+    let reader = reader.file_name().unwrap().to_str().unwrap();
+    let fault = [
+        "-e",
+        "trace=ppoll",
+        "-e",
+        "inject=ppoll:error=ENOMEM:when=1",
+    ];
+    let options = [&["-p", reader, "-o", "/dev/null"][..], &fault].concat();
+    let mut tracing = sandbox.command("strace", "", &options);
+    let Ok(mut tracing) = tracing.stderr(Stdio::piped()).spawn() else {
+        return skip_test("waiting for events that fails", "strace cannot be used");
+    };
+    let mut told = String::new();
+    let mut stderr = BufReader::new(tracing.stderr.take().unwrap());
+    stderr.read_line(&mut told).unwrap();
+    if told.contains(" attached") {
+        for number in 1..4 {
+            let start = Instant::now();
+            sandbox.write(&format!("work/new-{number}"), "");
+            watching.assert_next_contains(&format!(" untracked {number} "));
+            assert!(start.elapsed() < RECHECK_INTERVAL_MIN);
+        }
+    } else {
+        skip_test("waiting for events that fails", &told);
+    }
+    tracing.kill().unwrap();
+    tracing.wait().unwrap();
 }
 
 #[test]
