@@ -25,9 +25,10 @@ builtin unset GITSTATUS_DAEMON_PID
 # The options that the process is started with, the index size above which the working tree is not scanned, the descriptors of
 # both pipes, and how many bytes of requests the process may not have read yet.
 __vigil_program_options=(--background) __vigil_dirty_max_index_size=-1 __vigil_request_fd='' __vigil_response_fd='' __vigil_unread_request_bytes=0
-# The number of the last request, the fields of the last response, what was received of the next one, and the id and HOME of the
-# shell that the process was started for.
-__vigil_request_number=0 __vigil_response_fields=() __vigil_receive_buffer='' __vigil_owner_pid='' __vigil_owner_home=''
+# The number of the last request, the fields of the last response, what was received of the next one, whether more of it is being
+# received (if that is found later, an interrupt has ended it, and a part may be lost), and the id and HOME of the shell that the
+# process was started for.
+__vigil_request_number=0 __vigil_response_fields=() __vigil_receive_buffer='' __vigil_is_receiving='' __vigil_owner_pid='' __vigil_owner_home=''
 # The request whose response a prompt no longer waited for, and that response, once it arrives.
 __vigil_pending_request_id='' __vigil_late_response=''
 
@@ -51,7 +52,7 @@ function __vigil_stop_process {
     exec {__vigil_request_fd}>&-
   fi
   [[ -z $__vigil_response_fd ]] || exec {__vigil_response_fd}<&-
-  __vigil_request_fd='' __vigil_response_fd='' __vigil_receive_buffer='' __vigil_unread_request_bytes=0 __vigil_pending_request_id='' __vigil_late_response=''
+  __vigil_request_fd='' __vigil_response_fd='' __vigil_receive_buffer='' __vigil_is_receiving='' __vigil_unread_request_bytes=0 __vigil_pending_request_id='' __vigil_late_response=''
   builtin unset GITSTATUS_DAEMON_PID
 }
 
@@ -127,6 +128,7 @@ function __vigil_wait_for_response {
     [[ $2 == *.* ]] || _vigil_fraction=000
     _vigil_remaining_ms=$((10#0${2%%.*} * 1000 + 10#${_vigil_fraction:0:3}))
   fi
+  __vigil_is_receiving=1
   while builtin :; do
     _vigil_chunk='' _vigil_read_status=0
     _vigil_read_timeout_ms=$((_vigil_remaining_ms > 250 ? 250 : _vigil_remaining_ms > 0 ? _vigil_remaining_ms : 1))
@@ -135,7 +137,10 @@ function __vigil_wait_for_response {
     __vigil_receive_buffer+=$_vigil_chunk
     if [[ $_vigil_read_status -gt 128 ]]; then
       [[ $# -lt 2 ]] || _vigil_remaining_ms=$((_vigil_remaining_ms - 250))
-      [[ $_vigil_remaining_ms -gt 0 ]] || builtin return 1
+      if [[ $_vigil_remaining_ms -le 0 ]]; then
+        __vigil_is_receiving=''
+        builtin return 1
+      fi
       __vigil_process_is_usable || builtin return 2
     elif [[ $_vigil_read_status -ne 0 ]]; then
       builtin return 2
@@ -146,6 +151,7 @@ function __vigil_wait_for_response {
       if [[ $_vigil_id == "$1" || $_vigil_id == "${1:1}" ]]; then
         __vigil_unread_request_bytes=0
         __vigil_split_response "$_vigil_record" 2>/dev/null
+        __vigil_is_receiving=''
         builtin return 0
       fi
       # A late response is kept if it is for the pending request, and dropped otherwise.
@@ -314,7 +320,8 @@ function gitstatus_query {
   fi
   # A prompt shows the directory of the shell, not GIT_DIR.
   [[ $_vigil_dir != :* || -z $_vigil_current_directory || $_vigil_current_directory == *[$'\x1e\x1f']* || ${#_vigil_current_directory} -gt 4096 ]] || _vigil_directory_field=$'\x1f'$_vigil_current_directory
-  if ! __vigil_process_is_usable; then
+  # After an interrupt, the next response would be taken for the end of what was received.
+  if [[ -n $__vigil_is_receiving ]] || ! __vigil_process_is_usable; then
     __vigil_start_process 2>/dev/null || builtin return
   fi
   # The id of a request contains that of the shell, since a subshell also receives responses that are meant for its parent.
@@ -425,7 +432,7 @@ function __vigil_prompt_refresh {
     gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null || builtin return
   fi
   if [[ -n $__vigil_pending_request_id ]]; then
-    if [[ -n $__vigil_prompt_is_receiving || $__vigil_prompt_request_location != "${GIT_DIR-}:${PWD-}" ]] || ! __vigil_process_is_usable; then
+    if [[ -n $__vigil_prompt_is_receiving || -n $__vigil_is_receiving || $__vigil_prompt_request_location != "${GIT_DIR-}:${PWD-}" ]] || ! __vigil_process_is_usable; then
       # The pending request keeps the process from answering others, or an interrupt has lost its response.
       __vigil_prompt_is_receiving=''
       __vigil_start_process 2>/dev/null || builtin return

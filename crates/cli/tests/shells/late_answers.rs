@@ -268,6 +268,27 @@ fn no_prompt_waits_for_a_response_that_an_interrupt_has_lost() {
     }
 }
 
+#[test]
+fn bash_takes_no_response_for_the_end_of_one_whose_receipt_was_interrupted() {
+    let shell = Shell::Bash;
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let rc = shell.init_line("") + &shell.start();
+    let mut session = Session::start(&sandbox, shell, &rc);
+    // Once a response was read, and before that is noted.
+    let interrupt = "[[ $BASH_COMMAND != _vigil_record=* ]] || { trap - DEBUG; echo interr\"\"upted; kill -INT $$; }";
+    session.send(&format!("set -T; trap '{interrupt}' DEBUG"));
+    let query = shell.function_call("query", "-d work -t 20");
+    session.send(&query);
+    session.wait_for("interrupted");
+    session.send(&format!(
+        "set +T; trap - DEBUG; {query}; echo $? $VCS_STATUS_RESULT $VCS_STATUS_LOCAL_BRANCH en''d"
+    ));
+    session.wait_for("0 ok-sync main end");
+    session.send("exit");
+    session.end();
+}
+
 /// bash parses the value of such an assignment as input of its own. An interrupt meanwhile ends the shell.
 #[test]
 fn no_function_of_bash_assigns_a_whole_array() {
