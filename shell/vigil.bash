@@ -53,7 +53,6 @@ function __vigil_stop_process {
   fi
   [[ -z $__vigil_response_fd ]] || exec {__vigil_response_fd}<&-
   __vigil_request_fd='' __vigil_response_fd='' __vigil_receive_buffer='' __vigil_is_receiving='' __vigil_unread_request_bytes=0 __vigil_pending_request_id='' __vigil_late_response=''
-  builtin unset GITSTATUS_DAEMON_PID
 }
 
 # Runs the program with the options $@. Call this in a subshell: it exports the variables that affect how prompts look.
@@ -67,17 +66,25 @@ function __vigil_run_program {
 
 # Starts a process, in place of any earlier one.
 function __vigil_start_process {
-  builtin local _vigil_process_pid='' _vigil_request_fd='' _vigil_response_fd='' _vigil_shell_pid="$BASHPID"
   __vigil_stop_process
+  # After an interrupt, the next query starts a process. Not 0, which somebody may pass to `kill`.
+  GITSTATUS_DAEMON_PID=starting
+  __vigil_start_anew || gitstatus_stop
+  [[ -n ${GITSTATUS_DAEMON_PID-} ]]
+}
+
+function __vigil_start_anew {
+  builtin local _vigil_process_pid='' _vigil_shell_pid="$BASHPID"
   _vigil_process_pid=$(__vigil_run_program "${__vigil_program_options[@]}" --parent-pid="$_vigil_shell_pid") || builtin return
   [[ $_vigil_process_pid == [1-9]* && $_vigil_process_pid != *[!0-9]* ]] || builtin return
   {
-    builtin exec {_vigil_request_fd}<>"/proc/$_vigil_process_pid/fd/0" {_vigil_response_fd}<"/proc/$_vigil_process_pid/fd/1"
+    # Not by way of local variables: after an interrupt, nothing would close the descriptors.
+    builtin exec {__vigil_request_fd}<>"/proc/$_vigil_process_pid/fd/0" {__vigil_response_fd}<"/proc/$_vigil_process_pid/fd/1"
     # If varredir_close is set, only a plain `exec` leaves them open.
-    [[ /proc/self/fd/$_vigil_response_fd -ef /proc/$_vigil_process_pid/fd/1 ]] || exec {_vigil_request_fd}<>"/proc/$_vigil_process_pid/fd/0" {_vigil_response_fd}<"/proc/$_vigil_process_pid/fd/1"
-    [[ /proc/self/fd/$_vigil_response_fd -ef /proc/$_vigil_process_pid/fd/1 ]] || builtin return 1
+    [[ /proc/self/fd/$__vigil_response_fd -ef /proc/$_vigil_process_pid/fd/1 ]] || exec {__vigil_request_fd}<>"/proc/$_vigil_process_pid/fd/0" {__vigil_response_fd}<"/proc/$_vigil_process_pid/fd/1"
+    [[ /proc/self/fd/$__vigil_response_fd -ef /proc/$_vigil_process_pid/fd/1 ]] || builtin return 1
   } 2>/dev/null
-  __vigil_request_fd=$_vigil_request_fd __vigil_response_fd=$_vigil_response_fd GITSTATUS_DAEMON_PID=$_vigil_process_pid __vigil_owner_pid=$BASHPID __vigil_owner_home=${HOME-}
+  GITSTATUS_DAEMON_PID=$_vigil_process_pid __vigil_owner_pid=$BASHPID __vigil_owner_home=${HOME-}
 }
 
 # Whether there is a process that was started for this shell and HOME, and is not halted. A subshell needs its own process, since
@@ -271,6 +278,7 @@ function gitstatus_start {
 # Usage: gitstatus_stop
 function gitstatus_stop {
   __vigil_stop_process
+  builtin unset GITSTATUS_DAEMON_PID
   builtin return 0
 }
 

@@ -22,6 +22,8 @@ typeset -gA _vigil_pending_request _vigil_request_is_resent _vigil_request_callb
 typeset -gA _vigil_name_of_fd
 # The number of the last request.
 typeset -gi _vigil_request_number
+# The descriptors of pipes that a starting process is being opened with. What is found here later was left by an interrupt.
+typeset -gi _vigil_opened_request_fd _vigil_opened_response_fd
 # Whether a write to a full pipe would block, as it does before zsh 5.9.
 typeset -gi _vigil_writes_may_block
 # What a prompt shows for the last response: the segment, its width, its stale form, the directory, and the directory's width.
@@ -56,14 +58,30 @@ function _vigil_stop_process() {
     if [[ $_vigil_owner_pid[$1] == $sysparams[pid] && /proc/$_vigil_process_pid[$1]/fd/0 -ef /proc/self/fd/$request_fd ]]; then
       builtin kill -KILL $_vigil_process_pid[$1] 2>/dev/null
     fi
+    # Before it is closed: after an interrupt, the number may be that of a file of the user's.
+    _vigil_request_fd[$1]=
     builtin exec {request_fd}>&-
   fi
   if (( response_fd > 0 )); then
     builtin zle -F $response_fd 2>/dev/null
     builtin unset "_vigil_name_of_fd[$response_fd]"
+    _vigil_response_fd[$1]=
     builtin exec {response_fd}<&-
   fi
   _vigil_request_fd[$1]= _vigil_response_fd[$1]= _vigil_process_pid[$1]= _vigil_owner_pid[$1]= _vigil_owner_home[$1]= _vigil_receive_buffer[$1]=
+}
+
+# Closes the pipes of a process that did not get to its start.
+function _vigil_close_opened() {
+  local -i request_fd=$_vigil_opened_request_fd response_fd=$_vigil_opened_response_fd
+  _vigil_opened_request_fd=0 _vigil_opened_response_fd=0
+  if (( request_fd > 0 )); then
+    builtin exec {request_fd}>&-
+  fi
+  if (( response_fd > 0 )); then
+    builtin zle -F $response_fd 2>/dev/null
+    builtin exec {response_fd}<&-
+  fi
 }
 
 # Runs the program with the options $@. Call this in a subshell: it exports the variables that affect how prompts look.
@@ -75,23 +93,26 @@ function _vigil_run_program() {
 # Starts NAME's process, in place of any earlier one.
 function _vigil_start_process() {
   _vigil_stop_process $1
-  local -i shell_pid=$sysparams[pid] request_fd response_fd
+  _vigil_close_opened
+  local -i shell_pid=$sysparams[pid]
   local pid=$(_vigil_run_program --background --parent-pid=$shell_pid ${(s: :)_vigil_program_options[$1]})
   [[ $pid == <1-> ]] || builtin return
   {
-    if ! builtin sysopen -rw -o cloexec,nonblock -u request_fd /proc/$pid/fd/0; then
+    # Not to local variables: after an interrupt, nothing would close the descriptors.
+    if ! builtin sysopen -rw -o cloexec,nonblock -u _vigil_opened_request_fd /proc/$pid/fd/0; then
       # zsh before 5.9 does not know `nonblock`.
-      builtin zmodload zsh/zselect && builtin sysopen -rw -o cloexec -u request_fd /proc/$pid/fd/0 || builtin return
+      builtin zmodload zsh/zselect && builtin sysopen -rw -o cloexec -u _vigil_opened_request_fd /proc/$pid/fd/0 || builtin return
       _vigil_writes_may_block=1
     fi
-    if ! builtin sysopen -r -o cloexec -u response_fd /proc/$pid/fd/1; then
-      builtin exec {request_fd}>&-
+    if ! builtin sysopen -r -o cloexec -u _vigil_opened_response_fd /proc/$pid/fd/1; then
+      _vigil_close_opened
       builtin return 1
     fi
-    builtin zle -F $response_fd _vigil_on_readable
+    builtin zle -F $_vigil_opened_response_fd _vigil_on_readable
   } 2>/dev/null
-  _vigil_process_pid[$1]=$pid _vigil_owner_pid[$1]=$shell_pid _vigil_owner_home[$1]=$HOME _vigil_request_fd[$1]=$request_fd _vigil_response_fd[$1]=$response_fd
-  _vigil_name_of_fd[$response_fd]=$1
+  _vigil_process_pid[$1]=$pid _vigil_owner_pid[$1]=$shell_pid _vigil_owner_home[$1]=$HOME
+  _vigil_name_of_fd[$_vigil_opened_response_fd]=$1
+  _vigil_request_fd[$1]=$_vigil_opened_request_fd _vigil_response_fd[$1]=$_vigil_opened_response_fd _vigil_opened_request_fd=0 _vigil_opened_response_fd=0
   typeset -gi GITSTATUS_DAEMON_PID_$1=$pid
 }
 

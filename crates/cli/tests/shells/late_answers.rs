@@ -289,6 +289,42 @@ fn bash_takes_no_response_for_the_end_of_one_whose_receipt_was_interrupted() {
     session.end();
 }
 
+#[test]
+fn no_interrupt_leaves_the_pipes_of_a_process_open() {
+    // Once the pipes are open, and before that is noted.
+    for (shell, interrupted) in [
+        (Shell::Zsh, r"$ZSH_DEBUG_CMD == _vigil_process_pid\[*"),
+        (
+            Shell::Bash,
+            r"$BASH_COMMAND == *response_fd\ -ef* && $BASH_COMMAND != *GITSTATUS*",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let rc = shell.init_line("") + &shell.start();
+        let mut session = Session::start(&sandbox, shell, &rc);
+        session.send("count() { ls -l /proc/$$/fd | grep -c pipe:; }; before=$(count)");
+        let query = shell.function_call("query", "-d work -t 20");
+        let inherit = match shell {
+            Shell::Bash => "set -T; ",
+            _ => "",
+        };
+        session.send(&format!(
+            "kill -KILL {}; {inherit}trap '[[ ! ( {interrupted} ) ]] || {{ trap - DEBUG; echo interr\"\"upted; kill -INT $$; }}' DEBUG",
+            shell.pid_variable()
+        ));
+        session.send(&query);
+        session.wait_for("interrupted");
+        session.send(&format!(
+            "trap - DEBUG; {query}; echo $VCS_STATUS_RESULT $(( $(count) - before )) en''d"
+        ));
+        let seen = session.wait_for(" end");
+        assert!(seen.contains("ok-sync 0 end"), "{shell:?}: {seen}");
+        session.send("exit");
+        session.end();
+    }
+}
+
 /// bash parses the value of such an assignment as input of its own. An interrupt meanwhile ends the shell.
 #[test]
 fn no_function_of_bash_assigns_a_whole_array() {
