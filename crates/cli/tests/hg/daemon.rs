@@ -328,7 +328,7 @@ fn an_audit_finds_and_repairs_changes_without_events() {
         let (code, printed) = audit();
         assert_eq!(code, Some(0), "{printed}");
         assert!(
-            printed.contains(" 1 questions, 0 differences\n"),
+            printed.contains(" 1 question, 0 differences\n"),
             "{printed}"
         );
         // A change through another name, which was made where nothing is watched.
@@ -339,7 +339,7 @@ fn an_audit_finds_and_repairs_changes_without_events() {
         assert_eq!(unheard, b"", "there was an event, so this tests nothing");
         let (code, printed) = audit();
         assert_eq!(code, Some(1), "{printed}");
-        assert!(printed.contains(" questions, 1 differences\n"), "{printed}");
+        assert!(printed.contains(", 1 difference\n"), "{printed}");
         assert!(
             printed.contains("d/f: kept as unchanged, found changed"),
             "{printed}"
