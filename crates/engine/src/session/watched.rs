@@ -291,71 +291,92 @@ impl WatchedFindings {
         scan_non_tracked: Option<&ScanNonTracked<'_, E>>,
     ) -> Result<Found, E> {
         let tree = self.tree(&key.top);
-        let listener = Listener(&tree);
-        if let Some((mut kept, since)) = self.begin(&key, &tree, tracked, scan_non_tracked)? {
-            let top = &key.top.path;
-            let is_doubted = self
-                .linked
-                .has_unknown_links(top, &since.changes, &since.below);
-            if is_doubted {
-                // All kept findings are then in doubt.
-                self.kept.clear();
-            }
-            let to_look_at = ToLookAt::after(since.changes, tracked).filter(|_| !is_doubted);
-            if let Some(ToLookAt {
-                mut paths,
-                mut folders,
-                ruled,
-            }) = to_look_at
-            {
-                if let Some(change_filter) = change_filter {
-                    let shown = shown(kept.known.findings());
-                    change_filter.leave_out(&mut paths, &mut folders, &shown, &listener);
-                }
-                let changed = kept.known.take_changed_directories();
-                let focus = kept.known.focus(tracked, &paths, &folders, &ruled);
-                let is_kept = match focus {
-                    None => true,
-                    Some(focus) => {
-                        let began_at = vigil_stamp::now();
-                        let later = scan(Some(&focus), &listener)?;
-                        let linked = kept.known.findings().silent_paths.files.clone();
-                        let is_kept = kept.known.merge(tracked, &focus, later);
-                        let still = &kept.known.findings().silent_paths.files;
-                        if linked.iter().any(|file| still.binary_search(file).is_err()) {
-                            self.linked.forget_former(began_at);
-                        }
-                        is_kept
-                    }
-                };
-                let files = tracked.sums().entries as usize;
-                let is_doubted = self.linked.has_unknown_links_in(top, &folders, files);
-                if is_doubted {
-                    self.kept.clear();
-                }
-                if is_kept && !is_doubted {
-                    kept.position = since.position;
-                    kept.note_changed_directories(&changed);
-                    self.keep(kept);
-                    return Ok(Found::Kept);
-                }
+        if let Some((kept, since)) = self.begin(&key, &tree, tracked, scan_non_tracked)?
+            && self.update(kept, since, &tree, change_filter, tracked, &scan)?
+        {
+            return Ok(Found::Kept);
+        }
+        self.find_everything(key, &tree, attributes, scan)
+    }
+
+    /// Brings `kept` up to date by scanning what changed since, and keeps it. Returns `false` if everything must be scanned
+    /// instead.
+    fn update<E>(
+        &mut self,
+        mut kept: Kept,
+        since: Since,
+        tree: &WatchedTree,
+        change_filter: Option<&dyn ChangeFilter>,
+        tracked: &Tracked,
+        scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, E>,
+    ) -> Result<bool, E> {
+        let listener = Listener(tree);
+        let top = kept.key.top.path.clone();
+        if self
+            .linked
+            .has_unknown_links(&top, &since.changes, &since.below)
+        {
+            // All kept findings are then in doubt.
+            self.kept.clear();
+            return Ok(false);
+        }
+        let Some(ToLookAt {
+            mut paths,
+            mut folders,
+            ruled,
+        }) = ToLookAt::after(since.changes, tracked)
+        else {
+            return Ok(false);
+        };
+        if let Some(change_filter) = change_filter {
+            let shown = shown(kept.known.findings());
+            change_filter.leave_out(&mut paths, &mut folders, &shown, &listener);
+        }
+        let changed = kept.known.take_changed_directories();
+        let mut is_merged = true;
+        if let Some(focus) = kept.known.focus(tracked, &paths, &folders, &ruled) {
+            let began_at = vigil_stamp::now();
+            let later = scan(Some(&focus), &listener)?;
+            let linked = kept.known.findings().silent_paths.files.clone();
+            is_merged = kept.known.merge(tracked, &focus, later);
+            let still = &kept.known.findings().silent_paths.files;
+            if linked.iter().any(|file| still.binary_search(file).is_err()) {
+                self.linked.forget_former(began_at);
             }
         }
+        let files = tracked.sums().entries as usize;
+        if self.linked.has_unknown_links_in(&top, &folders, files) {
+            self.kept.clear();
+            return Ok(false);
+        }
+        if is_merged {
+            kept.position = since.position;
+            kept.note_changed_directories(&changed);
+            self.keep(kept);
+        }
+        Ok(is_merged)
+    }
+
+    /// Scans everything, and keeps the findings for `key` if events can keep them true.
+    fn find_everything<E>(
+        &mut self,
+        key: FindingsKey,
+        tree: &WatchedTree,
+        attributes: impl Fn() -> Vec<SeenFile>,
+        scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, E>,
+    ) -> Result<Found, E> {
         let seen_at = vigil_stamp::now();
         let attributes = attributes();
         let position = tree.position();
         self.mounted = mounted_files(&key.top.path);
-        let findings = scan(None, &listener)?;
+        let findings = scan(None, &Listener(tree))?;
         self.linked.forget_former(seen_at);
         tree.finish_scan();
         let known = match KeptFindings::new(findings) {
             Ok(known) => known,
             Err(findings) => {
-                let is_unwatched = findings
-                    .silent_paths
-                    .trees
-                    .iter()
-                    .any(|path| path.is_empty());
+                let mut trees = findings.silent_paths.trees.iter();
+                let is_unwatched = trees.any(|path| path.is_empty());
                 self.not_kept = Some(if is_unwatched { UNWATCHED } else { INCOMPLETE });
                 return Ok(Found::Fresh(findings));
             }
