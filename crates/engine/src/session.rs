@@ -44,6 +44,7 @@ mod renamed;
 mod repository_watch;
 mod selected;
 mod silent_looks;
+mod sparse_directories;
 mod submodules;
 mod take_over;
 mod unstaged;

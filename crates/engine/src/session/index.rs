@@ -1,30 +1,27 @@
 //! The index in a session: the tracked files always, the full index only while something needs it.
 
-use std::cell::Cell;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_linux::Errno;
 use vigil_linux::process::thread_builder;
-use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_linux::stat::stat_path;
 use vigil_model::clock::untrusted_since;
-use vigil_model::index::{CacheTree, Entry, Index};
+use vigil_model::index::{CacheTree, Index};
 use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
 use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 
 use super::Session;
 use super::collapsed::collapsing_rules;
 use super::error::SessionError;
+use super::sparse_directories::{self, Presence, WrittenSparse};
 use crate::state::{HeadTree, Recorded, StagedBase, State, ToSave};
 use vigil_git::index_file::{self, IndexFile, LoadedIndex, LoadedTree};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::{self, Repository};
-use vigil_git::staged::{self, StagedDiff};
+use vigil_git::staged::StagedDiff;
 use vigil_scan::ScanMemory;
 use vigil_stamp::trust;
 use vigil_store::{PublishOutcome, Steps, StoreError};
@@ -62,17 +59,6 @@ pub(super) struct StagedMemory {
     pub(super) compared: StagedBase,
     pub(super) diff: Arc<StagedDiff>,
     pub(super) max: Option<usize>,
-}
-
-/// An index that was written as a sparse one.
-#[derive(Default)]
-pub(super) struct WrittenSparse {
-    /// Whether a directory that is one entry exists in the working tree: git then works with all entries.
-    pub(super) has_present_directory: bool,
-    /// Whether all directories that still are one entry were absent when that was last checked.
-    pub(super) are_absent: bool,
-    /// Directories that are one entry on disk but expanded to their files in memory, with a trailing `/`.
-    pub(super) expanded: Vec<BString>,
 }
 
 /// The length of the index, in bytes, from which HEAD's tree is read at the same time: either may have to come from a disk, and a
@@ -158,7 +144,7 @@ impl IndexState {
         if written.is_some_and(|written| written.has_present_directory) {
             return false;
         }
-        let presence = presence_of_sparse_directories(&self.tracked, top);
+        let presence = sparse_directories::presence_of_any(&self.tracked, top);
         self.note(presence);
         presence != Presence::Present
     }
@@ -198,7 +184,7 @@ impl Session {
         let recorded = self.recorded_tree();
         if let Some(recorded) = &recorded
             && recorded.is_current(&self.repository.index_path)
-            && let presence = presence_of_sparse_directories(&recorded.tracked, top)
+            && let presence = sparse_directories::presence_of_any(&recorded.tracked, top)
             && presence != Presence::Present
         {
             self.check_threads(&recorded.file)?;
@@ -213,9 +199,9 @@ impl Session {
         if self.index.is_none()
             && recorded.is_none()
             && let Some(loaded) = self.read_index(read_tree)?
-            && let presence = presence_of_sparse_directories(&loaded.tracked, top)
+            && let presence = sparse_directories::presence_of_any(&loaded.tracked, top)
             && presence != Presence::Present
-            && !has_crowded_directory(&loaded.tracked)
+            && !sparse_directories::has_crowded(&loaded.tracked)
         {
             self.check_threads(&loaded.file)?;
             let mut state = self.first_state(loaded);
@@ -231,7 +217,12 @@ impl Session {
         self.check_threads(&file)?;
         let (index, written_sparse) = match file.is_sparse {
             true => {
-                let (index, written_sparse) = self.expand_sparse_directories(index)?;
+                let (index, written_sparse) = sparse_directories::expand(
+                    index,
+                    self.top()?,
+                    self.settings.ignore_case,
+                    &self.objects,
+                )?;
                 (index, Some(written_sparse))
             }
             false => (index, None),
@@ -245,39 +236,6 @@ impl Session {
         self.check_split(&state)?;
         self.index = Some(state);
         Ok(())
-    }
-
-    /// Expands the sparse directories of `index` that git expands, because they are present in the working tree or because it
-    /// needs all entries.
-    fn expand_sparse_directories(
-        &self,
-        index: Index,
-    ) -> Result<(Index, WrittenSparse), SessionError> {
-        let top = self.top()?;
-        let mut has_present_directory = false;
-        let mut are_absent = true;
-        let mut expanded = Vec::new();
-        let crowded = crowded_sparse_directories(&index);
-        // git then works with all entries, and if it ignores case, a name may match an entry of any directory.
-        let is_there = |entry: &Entry| {
-            entry.is_sparse_directory() && presence(top, index.path(entry)) == Presence::Present
-        };
-        let needs_all = self.settings.ignore_case && index.entries().iter().any(is_there);
-        let index = staged::expand_sparse_directories(index, &self.objects, |path| {
-            let presence = presence(top, path);
-            let is_present = presence == Presence::Present;
-            has_present_directory |= is_present;
-            are_absent &= presence != Presence::Unknown;
-            let is_expanded = is_present || needs_all || crowded.iter().any(|other| other == path);
-            expanded.extend(is_expanded.then(|| path.to_owned()));
-            is_expanded
-        })?;
-        let written_sparse = WrittenSparse {
-            has_present_directory,
-            are_absent,
-            expanded,
-        };
-        Ok((index, written_sparse))
     }
 
     /// Reads the index as its difference from the one in memory, and returns whether that was possible. The full index is read
@@ -329,18 +287,10 @@ impl Session {
     fn first_state(&self, loaded: LoadedTree) -> IndexState {
         let dirs = loaded.tracked.directory_number_end() as usize;
         IndexState {
-            whole: OnceLock::new(),
-            tracked: loaded.tracked,
             cache_tree: Some(loaded.cache_tree),
             written_sparse: loaded.file.is_sparse.then(WrittenSparse::default),
-            file: loaded.file,
             memory: self.state.is_some().then(|| ScanMemory::new(dirs)),
-            staged: None,
-            recorded_staged: None,
-            head_tree: None,
-            serial: next_serial(),
-            tree_diff: None,
-            is_dirty: true,
+            ..IndexState::of(loaded.file, loaded.tracked)
         }
     }
 
@@ -348,18 +298,12 @@ impl Session {
     fn recorded_state(&self, recorded: &Recorded) -> Option<IndexState> {
         let state = self.state.as_ref()?;
         Some(IndexState {
-            file: recorded.file.clone(),
-            whole: OnceLock::new(),
-            tracked: recorded.tracked.clone(),
-            cache_tree: None,
             written_sparse: recorded.file.is_sparse.then(WrittenSparse::default),
             memory: Some(state.memory(&recorded.tracked)),
-            staged: None,
             recorded_staged: state.staged(),
-            head_tree: None,
-            serial: next_serial(),
             tree_diff: Some(TreeDiff::default()),
             is_dirty: false,
+            ..IndexState::of(recorded.file.clone(), recorded.tracked.clone())
         })
     }
 
@@ -603,78 +547,6 @@ fn read_head_ahead(refs: &Refs, objects: &Objects) {
         let tree = objects.peel_to_tree(&id);
         let _ = tree.and_then(|tree| objects.read(&tree, &mut Vec::new()));
     }
-}
-
-/// Whether a directory is in the working tree.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Presence {
-    Absent,
-    /// It was not found, for a reason that does not mean that it is absent.
-    Unknown,
-    Present,
-}
-
-/// Looks for the directory `path`, with a trailing `/`, in the working tree at `top`.
-fn presence(top: &Path, path: &BStr) -> Presence {
-    let looked = path.to_path().map(|path| lstat_path(&top.join(path)));
-    match looked {
-        Ok(Ok(_)) => Presence::Present,
-        Ok(Err(Errno::NOENT | Errno::NOTDIR)) => Presence::Absent,
-        _ => Presence::Unknown,
-    }
-}
-
-/// Looks for the directories that are one entry of a sparse index: `Absent` if all are, `Present` if any is.
-fn presence_of_sparse_directories(tracked: &Tracked, top: Option<&Path>) -> Presence {
-    let Some(top) = top else {
-        return Presence::Unknown;
-    };
-    let is_unknown = Cell::new(false);
-    let is_present = any_sparse_directory(tracked, |path| {
-        let presence = presence(top, path);
-        is_unknown.set(is_unknown.get() || presence == Presence::Unknown);
-        presence == Presence::Present
-    });
-    match (is_present, is_unknown.get()) {
-        (true, _) => Presence::Present,
-        (false, true) => Presence::Unknown,
-        (false, false) => Presence::Absent,
-    }
-}
-
-/// Whether [`crowded_sparse_directories`] finds any.
-fn has_crowded_directory(tracked: &Tracked) -> bool {
-    any_sparse_directory(tracked, |path| {
-        let name = path.strip_suffix(b"/").unwrap_or(path).as_bstr();
-        let number = tracked.find_directory(name);
-        number.is_none_or(|number| tracked.directory(number).sums().entries > 1)
-    })
-}
-
-/// Whether any directory that is one entry is `wanted`, by its path with a trailing `/`.
-fn any_sparse_directory(tracked: &Tracked, wanted: impl Fn(&BStr) -> bool) -> bool {
-    let visited = tracked.visit(
-        |sums| sums.sparse_directories > 0,
-        |_, path, file| match file.mode().is_tree() && wanted(path) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        },
-    );
-    visited.is_break()
-}
-
-/// Returns the sparse directories below which the index has entries of their own, as a conflict leaves them.
-fn crowded_sparse_directories(index: &Index) -> Vec<BString> {
-    let mut entries = index.entries().iter().peekable();
-    let mut crowded = Vec::new();
-    while let Some(entry) = entries.next() {
-        let path: &BStr = index.path(entry);
-        let is_below = |other: &&Entry| index.path(other).starts_with(path);
-        if entry.is_sparse_directory() && entries.peek().is_some_and(is_below) {
-            crowded.push(path.to_owned());
-        }
-    }
-    crowded
 }
 
 #[cfg(test)]
