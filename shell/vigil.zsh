@@ -178,19 +178,48 @@ function _vigil_unset_status_variables() {
   builtin unset VCS_STATUS_{WORKDIR,COMMIT,LOCAL_BRANCH,REMOTE_BRANCH,REMOTE_NAME,REMOTE_URL,ACTION,INDEX_SIZE,NUM_STAGED,NUM_UNSTAGED,NUM_CONFLICTED,NUM_UNTRACKED,HAS_STAGED,HAS_UNSTAGED,HAS_CONFLICTED,HAS_UNTRACKED,COMMITS_AHEAD,COMMITS_BEHIND,STASHES,TAG,NUM_UNSTAGED_DELETED,NUM_STAGED_NEW,NUM_STAGED_DELETED,PUSH_REMOTE_NAME,PUSH_REMOTE_URL,PUSH_COMMITS_AHEAD,PUSH_COMMITS_BEHIND,NUM_SKIP_WORKTREE,NUM_ASSUME_UNCHANGED,COMMIT_ENCODING,COMMIT_SUMMARY}
 }
 
+# Runs the function $@ to its end, even if an interrupt arrives. _vigil_is_interrupted must be a local variable of a caller. The
+# signal is given by its number, since a zsh that was built with a newer C library than it knows has lost the names.
+function _vigil_hold_interrupts() {
+  builtin setopt local_options local_traps
+  builtin trap '_vigil_is_interrupted=1' 2
+  "$@"
+}
+
+# Lets an interrupt that was held come into effect.
+function _vigil_release_interrupts() {
+  (( _vigil_is_interrupted )) || builtin return 0
+  _vigil_is_interrupted=0
+  builtin kill -2 $sysparams[pid]
+}
+
 # Removes the first response of NAME's process from the buffer and sets the VCS_STATUS_* variables. Returns 1 if it answers no
 # pending request of this shell. The response to the request $2 is in time; any other is late, and its callback is called.
+# Interrupts are held until that: a response is there once, and nothing else would call the callback.
 function _vigil_handle_response() {
-  local delivery=async callback
+  local callback
+  _vigil_hold_interrupts _vigil_take_response "$@" || builtin return
+  if [[ -n $callback ]]; then
+    builtin emulate zsh -c $callback
+  fi
+  builtin return 0
+}
+
+# Does all of that but calling the callback, which it leaves in `callback`.
+function _vigil_take_response() {
+  local delivery=async
   # Not with `#`, which takes half a minute for a tag of 64 KiB.
   local -a records=("${(@ps:\x1e:)_vigil_receive_buffer[$1]}")
   local -a fields=("${(@ps:\x1f:)records[1]}")
   _vigil_receive_buffer[$1]="${(pj:\x1e:)records[2,-1]}"
   local request_key=$1.$fields[1]
   [[ -n ${_vigil_pending_request[$request_key]} ]] || builtin return
-  callback=$_vigil_request_callback[$request_key]
+  if [[ $fields[1] == "$2" ]]; then
+    delivery=sync
+  else
+    callback=$_vigil_request_callback[$request_key]
+  fi
   _vigil_forget_request $request_key
-  [[ $fields[1] == "$2" ]] && delivery=sync
   if [[ $fields[2] == 1 ]]; then
     typeset -g VCS_STATUS_RESULT=ok-$delivery \
       VCS_STATUS_WORKDIR=$fields[3] VCS_STATUS_COMMIT=$fields[4] \
@@ -221,9 +250,6 @@ function _vigil_handle_response() {
     typeset -g VCS_STATUS_RESULT=norepo-$delivery
     _vigil_rendered_prompt=("${(@)fields[3,7]}")
   fi
-  if [[ $delivery == async && -n $callback ]]; then
-    builtin emulate zsh -c $callback
-  fi
   builtin return 0
 }
 
@@ -232,10 +258,11 @@ function _vigil_receive_without_traps() {
   builtin setopt local_options local_traps
   builtin trap - ZERR DEBUG
   # If something has been interrupted already, the next prompt must learn of it.
-  local -i was_busy=$_vigil_is_busy
+  local -i was_busy=$_vigil_is_busy _vigil_is_interrupted
   _vigil_is_busy=1
   _vigil_receive_responses "$@"
   _vigil_is_busy=$was_busy
+  _vigil_release_interrupts
   builtin return 0
 }
 
@@ -247,7 +274,7 @@ function _vigil_receive_responses() {
     builtin return
   fi
   while builtin true; do
-    _vigil_wait_for_response $name 0
+    _vigil_hold_interrupts _vigil_wait_for_response $name 0
     case $? in
       0) _vigil_handle_response $name '' ;;
       1) builtin return ;;
@@ -265,7 +292,7 @@ function _vigil_receive_responses() {
 function gitstatus_start() {
   builtin setopt extended_glob
   local opt OPTARG options= name
-  local -i OPTIND async dirty_max_index_size=-1
+  local -i OPTIND async dirty_max_index_size=-1 _vigil_is_interrupted
   local -F timeout_s=5
   while builtin getopts ":t:s:u:c:d:m:eaUWD" opt; do
     case $opt in
@@ -315,6 +342,7 @@ function gitstatus_start() {
   fi
   _vigil_handle_response $name ''
   _vigil_process_state[$name]=2
+  _vigil_release_interrupts
 }
 
 # Usage: gitstatus_stop NAME
@@ -340,7 +368,7 @@ function gitstatus_check() {
 # Usage: gitstatus_query [-d STR] [-c STR] [-t FLOAT] [-p] NAME
 function gitstatus_query() {
   local opt OPTARG dir callback name
-  local -i OPTIND no_diff
+  local -i OPTIND no_diff _vigil_is_interrupted
   local -F timeout_s=-1 deadline=-1
   builtin unset VCS_STATUS_RESULT
   while builtin getopts ":d:c:t:p" opt; do
@@ -404,7 +432,10 @@ function gitstatus_query() {
   while (( ! has_timed_out )) && [[ -n ${_vigil_pending_request[$request_key]} ]]; do
     _vigil_wait_for_response $name $deadline
     case $? in
-      0) _vigil_handle_response $name $request_id ;;
+      0)
+        _vigil_handle_response $name $request_id
+        _vigil_release_interrupts
+        ;;
       1) has_timed_out=1 ;;
       *)
         _vigil_restart_and_resend $name || _vigil_forget_request $request_key
@@ -424,7 +455,7 @@ function gitstatus_query() {
 # Usage: gitstatus_process_results [-t FLOAT] NAME
 function gitstatus_process_results() {
   local opt OPTARG name
-  local -i OPTIND
+  local -i OPTIND _vigil_is_interrupted
   local -F timeout_s=-1 deadline=-1
   while builtin getopts ":t:" opt; do
     case $opt in
@@ -447,7 +478,10 @@ function gitstatus_process_results() {
   while [[ -n ${(M)${(k)_vigil_pending_request}:#$name.$sysparams[pid].*} ]]; do
     _vigil_wait_for_response $name $deadline
     case $? in
-      0) _vigil_handle_response $name '' ;;
+      0)
+        _vigil_handle_response $name ''
+        _vigil_release_interrupts
+        ;;
       1) builtin return 0 ;;
       *) _vigil_restart_and_resend $name || builtin return ;;
     esac

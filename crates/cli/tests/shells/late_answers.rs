@@ -268,6 +268,48 @@ fn no_prompt_waits_for_a_response_that_an_interrupt_has_lost() {
     }
 }
 
+/// An interrupt that arrives just after a response was taken comes into effect after its callback.
+#[test]
+fn no_interrupt_keeps_the_callback_of_a_response_from_running() {
+    let shell = Shell::Zsh;
+    let slow = SlowRepositories::new();
+    let rc = shell.init_line("") + &shell.start();
+    let mut session = Session::start(&slow.sandbox, shell, &rc);
+    session.send("functions[forget]=$functions[_vigil_forget_request] PS1='re''ady> '");
+    session.send("_vigil_forget_request() { forget \"$@\"; kill -2 $$ }");
+    session.send("note() { print -r -- $VCS_STATUS_RESULT $VCS_STATUS_LOCAL_BRANCH >>$OUT }");
+    let out = slow.sandbox.root().join("out");
+    let notes = || fs::read_to_string(&out).unwrap_or_default();
+    for (age_s, meanwhile) in [(200, ""), (300, "gitstatus_process_results T")] {
+        let _ = fs::remove_file(&out);
+        slow.block_status(age_s);
+        session.send("gitstatus_query -d work -t 0 -c note T; echo as''ked");
+        session.wait_for("asked");
+        let reached = slow.sandbox.git_dir().join("pipe.reached");
+        wait_until("the question is asked", || reached.exists());
+        match meanwhile {
+            "" => session.type_in("some words"),
+            _ => session.send(&format!("{meanwhile}; echo n''ever")),
+        }
+        session.wait_for(if meanwhile.is_empty() {
+            "words"
+        } else {
+            meanwhile
+        });
+        slow.release_status();
+        wait_until("the callback has run", || notes().ends_with('\n'));
+        if meanwhile.is_empty() {
+            // After an interrupt in a handler, zsh first reads a key.
+            session.type_in("x");
+        }
+        let seen = session.wait_for("ready> ");
+        assert!(!seen.contains("never"), "{seen:?}");
+        assert_eq!(notes(), "ok-async main\n", "{meanwhile}");
+    }
+    session.send("exit");
+    session.end();
+}
+
 #[test]
 fn bash_takes_no_response_for_the_end_of_one_whose_receipt_was_interrupted() {
     let shell = Shell::Bash;
