@@ -106,7 +106,7 @@ vigil [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]
             ),
         ),
         valued(
-            Argument::Optional("path"),
+            Argument::Attached("path"),
             Value::Folder,
             long(
                 Key::Setting("GIT_EXEC_PATH"),
@@ -275,13 +275,17 @@ fn take_one<'a>(
     let entry = find(name).ok_or_else(unknown)?;
     let (value, tail) = match (entry.argument, joined) {
         (Argument::None, None) => (BStr::new(""), tail),
-        (Argument::Optional(_) | Argument::Required(_), Some(value)) => (value, tail),
+        (Argument::Optional(_) | Argument::Attached(_) | Argument::Required(_), Some(value)) => {
+            (value, tail)
+        }
         (Argument::Required(_), None) => {
             let next = tail.split_first();
             let (value, tail) = next.ok_or_else(|| refused(missing(entry.key).as_bytes()))?;
             (value.as_bstr(), tail)
         }
-        (Argument::None, Some(_)) | (Argument::Optional(_), None) => return Err(unknown()),
+        (Argument::None, Some(_)) | (Argument::Optional(_) | Argument::Attached(_), None) => {
+            return Err(unknown());
+        }
     };
     match entry.key {
         Key::Command | Key::Paginate(_) => return Err(unknown()),

@@ -136,7 +136,7 @@ fn push_case(out: &mut String, position: &Position, root: &Position) {
             match entry.argument {
                 Argument::None => options.push(long),
                 Argument::Optional(_) => options.extend([format!("{long}="), long]),
-                Argument::Required(_) => options.push(format!("{long}=")),
+                Argument::Attached(_) | Argument::Required(_) => options.push(format!("{long}=")),
             }
         }
         opposites.extend(entry.opposite());

@@ -110,6 +110,7 @@ fn specs(entry: &Entry<()>, root: &Position) -> Vec<String> {
                 if is_long { "=-" } else { "-" },
                 format!("::<{}>:{action}", in_message(name)),
             ),
+            Argument::Attached(name) => ("=-", format!(":<{}>:{action}", in_message(name))),
             Argument::Required(name) => (
                 if is_long { "=" } else { "+" },
                 format!(":<{}>:{action}", in_message(name)),

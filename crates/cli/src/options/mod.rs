@@ -93,6 +93,8 @@ pub(crate) enum Argument {
     None,
     /// An optional, attached value, under this name in the usage.
     Optional(&'static str),
+    /// A required value that must be attached, under this name in the usage. No option after a command is like that.
+    Attached(&'static str),
     /// A required value, under this name in the usage. If none is attached, it is the next argument.
     Required(&'static str),
 }

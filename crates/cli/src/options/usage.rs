@@ -79,6 +79,7 @@ fn left_side<K>(entry: &Entry<K>) -> String {
     match entry.argument {
         Argument::None => {}
         Argument::Optional(name) => text.push_str(&format!("[=<{name}>]")),
+        Argument::Attached(name) => text.push_str(&format!("=<{name}>")),
         // To git, a name with such characters already has its layout.
         Argument::Required(name) if name.contains(['(', ')', '<', '>', '[', ']', '|']) => {
             text.push_str(&format!(" {name}"));

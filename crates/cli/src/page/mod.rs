@@ -112,7 +112,7 @@ fn option(entry: &Entry<()>) -> Block {
     let (bracket, name) = match entry.argument {
         Argument::None => (false, None),
         Argument::Optional(name) => (true, Some(name)),
-        Argument::Required(name) => (false, Some(name)),
+        Argument::Attached(name) | Argument::Required(name) => (false, Some(name)),
     };
     let value = |before: &str| match name {
         None => String::new(),

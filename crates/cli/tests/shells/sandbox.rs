@@ -40,6 +40,7 @@ pub(crate) const COMPLETIONS: &[(&str, &str)] = &[
     ("vigil -c a.b=c --no-pager desc", "describe"),
     ("vigil st", "status state"),
     ("vigil --work", "--work-tree="),
+    ("vigil --exec", "--exec-path="),
     ("vigil daemon st", "start stop status"),
     ("vigil daemon status --j", "--json"),
     ("vigil daemon start --j", ""),
