@@ -32,7 +32,7 @@ pub(super) fn script(root: &Position) -> String {
 
 _vigil() {{
     \local IFS=$' \t\n' word current option='' before='' place='' command='' at=1 only_arguments=''
-    \local options='' opposites='' words='' kind='' value_words='' value_kind='' takes_next=''
+    \local options='' opposites='' words='' kind='' value_words='' value_kind='' takes_next='' quoted=''
     COMPREPLY=()
     current=${{COMP_WORDS[COMP_CWORD]-}}
     # A value may be joined to its option, or be the next word.
@@ -103,9 +103,10 @@ _vigil() {{
             \return 0
         fi
         while IFS= \read -r word; do
-            if [[ -n $word && $word == "$current"* ]]; then
-                \printf -v word %q "$word"
-                COMPREPLY+=("$before$word")
+            \printf -v quoted %q "$word"
+            # What is typed may be the beginning of several names, which was inserted quoted.
+            if [[ -n $word && ( $word == "$current"* || $quoted == "$current"* ) ]]; then
+                COMPREPLY+=("$before$quoted")
             fi
         done <<<"$({REVISIONS})"
         ;;

@@ -102,6 +102,30 @@ fn a_name_that_is_inserted_runs_nothing() {
     assert!(!sandbox.root().join("work/ran").exists());
 }
 
+/// As far as the names agree, bash has inserted them quoted.
+#[test]
+fn a_name_that_is_inserted_in_part_is_completed_further() {
+    let sandbox = repository();
+    sandbox.git(["branch", "it's"]);
+    sandbox.git(["branch", "it(s)"]);
+    for (line, word) in [
+        (r"vigil describe it\(", r"it\(s\)"),
+        (
+            r"vigil describe evil-\$\(t",
+            r"evil-\$\(touch\$\{IFS\}ran\)",
+        ),
+    ] {
+        let answers = ask(&sandbox, "", &[completion_call(line, true)]);
+        assert_eq!(answers, [word], "{line}");
+    }
+    let answers = ask(
+        &sandbox,
+        "",
+        &[completion_call(r"vigil describe it\", true)],
+    );
+    assert_eq!(answers, [r"it\'s it\(s\)"]);
+}
+
 /// A path follows the colon, not another commit.
 #[test]
 fn no_commit_is_inserted_behind_a_colon() {
