@@ -116,7 +116,13 @@ fn specs(entry: &Entry<()>, root: &Position) -> Vec<String> {
                 format!(":<{}>:{action}", in_message(name)),
             ),
         };
-        quoted(&format!("({excluded}){name}{how}[{help}]{value}"))
+        // The value of an option that must not be there again would count as an argument.
+        let again = if entry.takes_next() {
+            "*".to_owned()
+        } else {
+            format!("({excluded})")
+        };
+        quoted(&format!("{again}{name}{how}[{help}]{value}"))
     };
     all.iter().map(spec).collect()
 }

@@ -37,6 +37,7 @@ pub(crate) const COMPLETIONS: &[(&str, &str)] = &[
     ("vigil wa", "watch"),
     ("vigil --git-dir=x wa", "watch"),
     ("vigil -C watch wa", "watch"),
+    ("vigil -C . -C watch -c a.b=c -c d.e=f wa", "watch"),
     ("vigil -c a.b=c --no-pager desc", "describe"),
     ("vigil st", "status state"),
     ("vigil --work", "--work-tree="),
