@@ -5,13 +5,7 @@ use crate::options::{Argument, Entry, Value};
 
 /// The whole script. In bash `=` and `:` separate words, unless the user has changed `COMP_WORDBREAKS`.
 pub(super) fn script(root: &Position) -> String {
-    let values_follow: Vec<String> = root
-        .options
-        .iter()
-        .filter(|entry| entry.takes_next())
-        .flat_map(names)
-        .collect();
-    let values_follow = values_follow.join("|");
+    let values_follow = root.values_follow().join("|");
     let mut cases = String::new();
     push_case(&mut cases, root, root);
     for command in &root.commands {
@@ -32,7 +26,7 @@ pub(super) fn script(root: &Position) -> String {
 
 _vigil() {{
     \local IFS=$' \t\n' word current option='' before='' place='' command='' at=1 only_arguments=''
-    \local options='' opposites='' words='' kind='' value_words='' value_kind='' takes_next='' quoted=''
+    \local options='' opposites='' words='' kind='' value_words='' value_kind='' takes_next='' quoted='' unquoted='' folder=''
     COMPREPLY=()
     current=${{COMP_WORDS[COMP_CWORD]-}}
     # A value may be joined to its option, or be the next word.
@@ -56,6 +50,14 @@ _vigil() {{
             {values_follow})
                 if [[ ${{COMP_WORDS[at + 1]-}} != '=' ]]; then
                     at=$((at + 1))
+                    if [[ $word == -C && $at -lt $COMP_CWORD ]]; then
+                        __vigil_unquote "${{COMP_WORDS[at]}}"
+                        if [[ $unquoted == /* || -z $folder ]]; then
+                            folder=$unquoted
+                        else
+                            folder+=/$unquoted
+                        fi
+                    fi
                 fi
                 ;;
             -*) ;;
@@ -93,6 +95,24 @@ _vigil() {{
     if [[ ${{#COMPREPLY[@]}} -eq 1 && ${{COMPREPLY[0]}} == *= ]]; then
         \compopt -o nospace 2>/dev/null || \true
     fi
+    # bash itself completes paths, but not from where -C leads to.
+    if [[ -n $folder && -z $before && $current != [/~]* ]]; then
+        case $kind in
+        path | folder)
+            __vigil_unquote "$current"
+            \compopt -o filenames +o default +o bashdefault 2>/dev/null || \true
+            while IFS= \read -r word; do
+                if [[ -n $word ]]; then
+                    COMPREPLY+=("$word")
+                fi
+            done <<<"$(__vigil_list_paths)"
+            if [[ ${{#COMPREPLY[@]}} -eq 1 && ${{COMPREPLY[0]}} == */ ]]; then
+                \compopt -o nospace 2>/dev/null || \true
+            fi
+            \return 0
+            ;;
+        esac
+    fi
     case $kind in
     path) ;;
     folder) \compopt -o dirnames +o default +o bashdefault 2>/dev/null || \true ;;
@@ -113,6 +133,44 @@ _vigil() {{
     *) \compopt +o default +o bashdefault 2>/dev/null || \true ;;
     esac
     \return 0
+}}
+
+# Sets `unquoted` to the word $1 without its quotes, and with the home directory in place of a tilde.
+__vigil_unquote() {{
+    \local rest="$1" quote='' first=''
+    unquoted=''
+    case $rest in
+    '~' | '~/'*) unquoted=${{HOME-}} rest=${{rest:1}} ;;
+    esac
+    while [[ -n $rest ]]; do
+        first=${{rest:0:1}} rest=${{rest:1}}
+        case $quote$first in
+        \' | \") quote=$first ;;
+        \'\' | \"\") quote='' ;;
+        \\ | \"\\)
+            if [[ -z $quote || $rest == [\$\`\"\\]* ]]; then
+                first=${{rest:0:1}} rest=${{rest:1}}
+            fi
+            unquoted+=$first
+            ;;
+        *) unquoted+=$first ;;
+        esac
+    done
+}}
+
+# Prints the paths below `folder` that begin with `unquoted`, only folders if that is the `kind`. Call this in a subshell.
+__vigil_list_paths() {{
+    \local type=-f word=''
+    CDPATH='' \builtin cd -- "$folder" >/dev/null 2>&1 || \return 0
+    if [[ $kind == folder ]]; then
+        type=-d
+    fi
+    \compgen $type -- "$unquoted" | while IFS= \read -r word; do
+        if [[ -d $word ]]; then
+            word+=/
+        fi
+        \printf '%s\n' "$word"
+    done
 }}
 
 if \type complete >/dev/null 2>&1; then

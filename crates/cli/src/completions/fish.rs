@@ -5,13 +5,7 @@ use crate::options::{Entry, Value};
 
 /// The whole script.
 pub(super) fn script(root: &Position) -> String {
-    let values_follow: Vec<String> = root
-        .options
-        .iter()
-        .filter(|entry| entry.takes_next())
-        .flat_map(|entry| entry.short_name().into_iter().chain(entry.long_name()))
-        .collect();
-    let values_follow = values_follow.join(" ");
+    let values_follow = root.values_follow().join(" ");
     let mut lines = String::new();
     push_position(&mut lines, root, root);
     format!(
@@ -50,12 +44,47 @@ function __vigil_value_is_attached -d 'Whether a value is being typed behind an 
     string match -q -- '-*=*' (commandline -ct)
 end
 
+function __vigil_folder -d 'The directory that -C leads to; fails if there is none'
+    set -l tokens (commandline -opc)
+    set -e tokens[1]
+    set -l folder
+    while set -q tokens[1]
+        switch $tokens[1]
+            case {values_follow}
+                if test "$tokens[1]" = -C; and set -q tokens[2]
+                    set -l next (string replace -r -- '^~(?=/|$)' "$HOME" $tokens[2])
+                    string match -q -- '/*' "$next"; or test -z "$folder"
+                    and set folder "$next"
+                    or set folder "$folder/$next"
+                end
+                set -e tokens[1]
+            case '-*'
+            case '*'
+                break
+        end
+        set -e tokens[1]
+    end
+    test -n "$folder"; and echo "$folder"
+end
+
 function __vigil_list_folders -d 'Folders that complete what is typed, or the value that is attached to an option'
     set -l typed (commandline -ct | string replace -r -- '^--[^=]*=' '')
     __fish_complete_directories "$typed"
 end
 
+function __vigil_list_paths -d 'Paths that complete what is typed, below the directory that -C leads to'
+    set -l folder (__vigil_folder)
+    set -l typed (commandline -ct)
+    if string match -qr -- '^[/~]' "$typed"
+        complete -C "'' $typed"
+    else
+        set -l length (string length -- "$folder/")
+        complete -C "'' "(string escape -- "$folder/")"$typed" | string sub -s (math $length + 1)
+    end
+end
+
 function __vigil_list_revisions -d 'Names of commits'
+    set -l folder (__vigil_folder)
     command -q git; and {REVISIONS}
 end
 
@@ -88,10 +117,20 @@ fn push_position(out: &mut String, position: &Position, root: &Position) {
         ));
     }
     if let (Some(value), true) = (position.arguments, position.commands.is_empty()) {
-        let values = values(value, root);
-        if !values.is_empty() {
-            let here = quote(&format!("not __vigil_value_is_attached; and {here}"));
-            out.push_str(&format!("complete -c vigil -n {here} {values}\n"));
+        let here = format!("not __vigil_value_is_attached; and {here}");
+        let mut push = |here: &str, values: &str| {
+            out.push_str(&format!("complete -c vigil -n {} {values}\n", quote(here)));
+        };
+        if value == Value::Path {
+            // fish itself completes paths, but not from there.
+            let elsewhere = format!("{here}; and __vigil_folder >/dev/null");
+            push(&elsewhere, "-f -a '(__vigil_list_paths)'");
+            push(
+                &format!("{here}; and not __vigil_folder >/dev/null"),
+                &values(value, root),
+            );
+        } else {
+            push(&here, &values(value, root));
         }
     }
     for command in &position.commands {

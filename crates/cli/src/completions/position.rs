@@ -48,6 +48,14 @@ impl Position {
         self.words.last().copied().unwrap_or_default()
     }
 
+    /// The names of the options whose value may be the next word.
+    pub(super) fn values_follow(&self) -> Vec<String> {
+        let entries = self.options.iter().filter(|entry| entry.takes_next());
+        let names =
+            entries.flat_map(|entry| entry.short_name().into_iter().chain(entry.long_name()));
+        names.collect()
+    }
+
     /// The names of the commands that may follow.
     pub(super) fn command_names(&self) -> Vec<&'static str> {
         self.commands.iter().map(Self::name).collect()
@@ -69,6 +77,7 @@ pub(super) fn takes_value<K>(entry: &Entry<K>) -> bool {
     entry.argument != Argument::None
 }
 
-/// Prints git's names of commits. This runs nothing that a repository chooses.
+/// Prints git's names of commits in the directory `$folder` or, if that is empty, the current one. This runs nothing that a
+/// repository chooses.
 pub(super) const REVISIONS: &str =
-    "command git for-each-ref --format='%(refname:strip=2)' 2>/dev/null";
+    r#"command git -C "$folder" for-each-ref --format='%(refname:strip=2)' 2>/dev/null"#;

@@ -5,6 +5,7 @@ use crate::options::{Argument, Entry, Value};
 
 /// The whole script.
 pub(super) fn script(root: &Position) -> String {
+    let values_follow = root.values_follow().join("|");
     let mut body = String::new();
     push_position(&mut body, root, root, 1);
     format!(
@@ -15,7 +16,29 @@ _vigil() {{
   local curcontext="$curcontext" state state_descr line ret=1
   local -a commands opposites
   local -A opt_args
+  # The directory that -C leads to.
+  local folder='' next
+  local -i at
+  for (( at = 2; at < CURRENT; ++at )); do
+    case "${{words[at]}}" in
+    ({values_follow})
+      if [[ "${{words[at++]}}" == -C ]] && (( at < CURRENT )); then
+        next="${{(Q)words[at]}}"
+        next="${{next/#(#b)\~(\/*|)(#e)/$HOME$match[1]}}"
+        # _files takes a relative directory for the name of a variable.
+        [[ "$next" == /* ]] || next="${{folder:-$PWD}}/$next"
+        folder="$next"
+      fi
+      ;;
+    (-*) ;;
+    (*) break ;;
+    esac
+  done
 {body}  return ret
+}}
+
+_vigil_paths() {{
+  _files ${{folder:+-W}} ${{folder:+"$folder"}} "$@"
 }}
 
 _vigil_revisions() {{
@@ -158,8 +181,8 @@ fn name_of(value: Value) -> &'static str {
 fn action(value: Value, root: &Position) -> String {
     match value {
         Value::Any => " ".to_owned(),
-        Value::Path => "_files".to_owned(),
-        Value::Folder => "_files -/".to_owned(),
+        Value::Path => "_vigil_paths".to_owned(),
+        Value::Folder => "_vigil_paths -/".to_owned(),
         Value::Revision => "_vigil_revisions".to_owned(),
         Value::Command => format!("({})", root.command_names().join(" ")),
         Value::Words(words) => format!("({})", words.join(" ")),

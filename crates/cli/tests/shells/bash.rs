@@ -1,6 +1,9 @@
 //! Completions in bash.
 
-use crate::sandbox::{COMPLETIONS, EVIL_BRANCH, Sandbox, repository, script, sorted};
+use crate::sandbox::{
+    COMPLETIONS, ELSEWHERE, EVIL_BRANCH, Sandbox, make_another_repository, repository, script,
+    sorted,
+};
 
 /// Run before the questions; none of it may change an answer.
 const SETTINGS_BEFORE: [&str; 4] = [
@@ -17,7 +20,13 @@ fn completion_call(line: &str, breaks: bool) -> String {
     } else {
         line.to_owned()
     };
-    let mut words: Vec<&str> = parted.split_whitespace().collect();
+    // An escaped space parts no words.
+    let parted = parted.replace("\\ ", "\0");
+    let words: Vec<String> = parted
+        .split_whitespace()
+        .map(|word| word.replace('\0', "\\ "))
+        .collect();
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     if line.ends_with([' ', '=']) && (breaks || line.ends_with(' ')) && !line.ends_with('=') {
         words.push("");
     }
@@ -126,6 +135,20 @@ fn a_name_that_is_inserted_in_part_is_completed_further() {
     assert_eq!(answers, [r"it\'s it\(s\)"]);
 }
 
+#[test]
+fn paths_and_commits_are_those_of_the_directory_that_an_option_leads_to() {
+    let sandbox = repository();
+    make_another_repository(&sandbox);
+    for before in &SETTINGS_BEFORE[..3] {
+        for (line, words) in ELSEWHERE {
+            let call = completion_call(line, true);
+            let answers = ask(&sandbox, before, &[call]);
+            // The separator is a space.
+            assert_eq!(answers, [words.join(" ")], "{line} after {before}");
+        }
+    }
+}
+
 /// A path follows the colon, not another commit.
 #[test]
 fn no_commit_is_inserted_behind_a_colon() {
@@ -158,5 +181,7 @@ fn nothing_else_is_defined() {
         .iter()
         .filter(|line| line.starts_with(['<', '>']))
         .collect();
-    assert_eq!(added, [&"> declare -f _vigil"]);
+    let functions = ["__vigil_list_paths", "__vigil_unquote", "_vigil"];
+    let wanted = functions.map(|name| format!("> declare -f {name}"));
+    assert!(added.iter().copied().eq(&wanted), "{added:?}");
 }

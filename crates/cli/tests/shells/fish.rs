@@ -1,12 +1,15 @@
 //! Completions in fish.
 
-use crate::sandbox::{COMPLETIONS, EVIL_BRANCH, Sandbox, repository, script, sorted};
+use crate::sandbox::{
+    COMPLETIONS, ELSEWHERE, EVIL_BRANCH, Sandbox, make_another_repository, repository, script,
+    sorted,
+};
 
 fn ask(sandbox: &Sandbox, before: &str, lines: &[&str]) -> Vec<Vec<String>> {
     let file = script(sandbox, "fish");
     let questions: String = lines
         .iter()
-        .map(|line| format!("complete -C '{line}'; echo ==\n"))
+        .map(|line| format!("complete -C '{}'; echo ==\n", line.replace('\\', "\\\\")))
         .collect();
     let text = format!("source '{}'\n{before}\n{questions}", file.display());
     let mut command = sandbox.isolated("fish", b"work");
@@ -84,6 +87,17 @@ fn paths_and_folders_are_completed_where_they_belong() {
 }
 
 #[test]
+fn paths_and_commits_are_those_of_the_directory_that_an_option_leads_to() {
+    let sandbox = repository();
+    make_another_repository(&sandbox);
+    let lines: Vec<&str> = ELSEWHERE.iter().map(|case| case.0).collect();
+    let answers = ask(&sandbox, "", &lines);
+    for ((line, words), answer) in ELSEWHERE.iter().zip(answers) {
+        assert_eq!(answer, *words, "{line}");
+    }
+}
+
+#[test]
 fn a_name_is_inserted_as_it_is() {
     let sandbox = repository();
     let answers = ask(&sandbox, "", &["vigil describe evil"]);
@@ -108,7 +122,7 @@ fn nothing_else_is_defined() {
         .filter(|line| line.starts_with(['<', '>']))
         .collect();
     assert!(
-        added.len() == 5 && added.iter().all(|line| line.starts_with("> __vigil_")),
+        added.len() == 7 && added.iter().all(|line| line.starts_with("> __vigil_")),
         "{stdout}"
     );
 }

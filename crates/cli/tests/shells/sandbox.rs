@@ -71,6 +71,41 @@ pub(crate) const COMPLETIONS: &[(&str, &str)] = &[
     ("vigil nonsense --x", ""),
 ];
 
+/// Makes another repository, beside that of `sandbox`, in `another one`.
+pub(crate) fn make_another_repository(sandbox: &Sandbox) {
+    let top = sandbox.root().join("another one");
+    std::fs::create_dir_all(top.join("found-folder/below")).unwrap();
+    std::fs::write(top.join("found file"), "").unwrap();
+    let git = |arguments: &[&str]| sandbox.git_in(&top, arguments);
+    git(&["init", "-q", "-b", "found"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "first"]);
+}
+
+/// Command lines with `-C` that lead there, and the words that complete them, one to an item.
+pub(crate) const ELSEWHERE: &[(&str, &[&str])] = &[
+    ("vigil -C ../another\\ one describe fo", &["found"]),
+    (
+        "vigil -C .. -C another\\ one --no-pager describe fo",
+        &["found"],
+    ),
+    (
+        "vigil -C ../another\\ one status fo",
+        &["found file", "found-folder/"],
+    ),
+    (
+        "vigil -C ../another\\ one status found\\ f",
+        &["found file"],
+    ),
+    (
+        "vigil -C ../another\\ one status found-folder/",
+        &["found-folder/below/"],
+    ),
+    ("vigil -C /nowhere status so", &[]),
+    ("vigil -C /nowhere describe fo", &[]),
+    ("vigil -C .. -c a.b=c status wo", &["work/"]),
+];
+
 /// The sorted words of `text`, without duplicates, to be compared with those of [`COMPLETIONS`].
 pub(crate) fn sorted(text: &str) -> Vec<String> {
     let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();

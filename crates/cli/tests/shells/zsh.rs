@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::sandbox::{COMPLETIONS, Sandbox, repository, script, sorted};
+use crate::sandbox::{
+    COMPLETIONS, ELSEWHERE, Sandbox, make_another_repository, repository, script, sorted,
+};
 
 /// Run before the completions are loaded; none of it may change an answer.
 const SETTINGS_BEFORE: [&str; 3] = [
@@ -93,6 +95,26 @@ fn paths_and_folders_are_completed_where_they_belong() {
 }
 
 #[test]
+fn paths_and_commits_are_those_of_the_directory_that_an_option_leads_to() {
+    let sandbox = repository();
+    make_another_repository(&sandbox);
+    let lines: Vec<&str> = ELSEWHERE.iter().map(|case| case.0).collect();
+    for before in &SETTINGS_BEFORE[..2] {
+        let setup = format!("{before}\nsource {}", script(&sandbox, "zsh").display());
+        let answers = ask(&sandbox, &setup, &lines);
+        for ((line, words), answer) in ELSEWHERE.iter().zip(answers) {
+            // zsh adds a name without the folders before it, quotes it, and marks folders by itself.
+            let shown = |word: &&str| {
+                let word = word.trim_end_matches('/').replace(' ', "\\ ");
+                word.rsplit('/').next().unwrap_or_default().to_owned()
+            };
+            let wanted = words.iter().map(shown).collect::<Vec<_>>().join(" ");
+            assert_eq!(sorted(&answer), sorted(&wanted), "{line} after {before}");
+        }
+    }
+}
+
+#[test]
 fn the_script_may_lie_where_zsh_looks_for_functions() {
     let sandbox = repository();
     let functions = sandbox.root().join("functions");
@@ -120,5 +142,5 @@ fn nothing_else_is_defined() {
         .lines()
         .filter(|line| line.starts_with(['<', '>']))
         .collect();
-    assert_eq!(added, ["> _vigil", "> _vigil_revisions"]);
+    assert_eq!(added, ["> _vigil", "> _vigil_paths", "> _vigil_revisions"]);
 }
