@@ -44,7 +44,7 @@ function __vigil_value_is_attached -d 'Whether a value is being typed behind an 
     string match -q -- '-*=*' (commandline -ct)
 end
 
-function __vigil_folder -d 'The directory that -C leads to; fails if there is none'
+function __vigil_folder -d 'The directory that -C leads to, if any'
     set -l tokens (commandline -opc)
     set -e tokens[1]
     set -l folder
@@ -74,8 +74,8 @@ end
 
 function __vigil_list_paths -d 'Paths that complete what is typed, below the directory that -C leads to'
     set -l folder (__vigil_folder)
-    set -l typed (commandline -ct)
-    if string match -qr -- '^[/~]' "$typed"
+    set -l typed (commandline -ct | string replace -r -- '^--[^=]*=' '')
+    if test -z "$folder"; or string match -qr -- '^[/~]' "$typed"
         complete -C "'' $typed"
     else
         set -l length (string length -- "$folder/")
@@ -118,20 +118,11 @@ fn push_position(out: &mut String, position: &Position, root: &Position) {
     }
     if let (Some(value), true) = (position.arguments, position.commands.is_empty()) {
         let here = format!("not __vigil_value_is_attached; and {here}");
-        let mut push = |here: &str, values: &str| {
-            out.push_str(&format!("complete -c vigil -n {} {values}\n", quote(here)));
-        };
-        if value == Value::Path {
-            // fish itself completes paths, but not from there.
-            let elsewhere = format!("{here}; and __vigil_folder >/dev/null");
-            push(&elsewhere, "-f -a '(__vigil_list_paths)'");
-            push(
-                &format!("{here}; and not __vigil_folder >/dev/null"),
-                &values(value, root),
-            );
-        } else {
-            push(&here, &values(value, root));
-        }
+        out.push_str(&format!(
+            "complete -c vigil -n {} {}\n",
+            quote(&here),
+            values(value, root)
+        ));
     }
     for command in &position.commands {
         push_position(out, command, root);
@@ -170,7 +161,8 @@ fn push_option(out: &mut String, entry: &Entry<()>, here: &str, root: &Position)
 fn values(value: Value, root: &Position) -> String {
     match value {
         Value::Any => "-f".to_owned(),
-        Value::Path => "-F".to_owned(),
+        // Before fish 3.2, -F does not bring back what -f takes from the whole command.
+        Value::Path => "-f -a '(__vigil_list_paths)'".to_owned(),
         Value::Folder => "-f -a '(__vigil_list_folders)'".to_owned(),
         Value::Revision => "-f -a '(__vigil_list_revisions)'".to_owned(),
         Value::Command => format!("-f -a '{}'", root.command_names().join(" ")),
