@@ -325,6 +325,8 @@ impl Answers {
         shown: &Environment,
         look: impl FnOnce(Dependencies),
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+        let values = question.variables.iter().map(|(_, value)| value);
+        decline_own_files(values.chain(&question.arguments))?;
         let key = of_mercurial(&question.directory);
         let key = key.ok_or_else(|| declined("there is no repository"))?;
         let open = || {
@@ -663,16 +665,26 @@ fn locate(
     search: Search,
 ) -> Result<(Environment, Option<Key>), Declined> {
     let variables = variables::relevant(all);
+    let for_session_key = variables::for_session_key(&variables);
+    decline_own_files(for_session_key.iter().map(|(_, value)| value))?;
     let environment = Environment::new(variables.iter().cloned(), directory);
     let found = repository::discover_git_dir(&environment, directory, search);
     let found = found.map_err(|error| declined_by(error.into()))?;
     let standing = variables::depend_on_directory(&variables).then(|| directory.to_owned());
     let key = found.map(|location| Key {
         location: WorkingCopyLocation::Git(location),
-        variables: variables::for_session_key(&variables),
+        variables: for_session_key,
         directory: standing,
     });
     Ok((environment, key))
+}
+
+/// Fails if one of the client's `words` may name a file of the client's own process.
+fn decline_own_files<'a>(mut words: impl Iterator<Item = &'a BString>) -> Result<(), Declined> {
+    match words.any(|word| variables::may_name_own_files(word)) {
+        true => Err(declined("only the client can open a file that it names")),
+        false => Ok(()),
+    }
 }
 
 fn declined_by(error: SessionError) -> Declined {

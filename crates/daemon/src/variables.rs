@@ -1,6 +1,6 @@
 //! The environment variables on which an answer can depend. Clients whose values agree may be answered from the same session.
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_model::config_value;
 
@@ -165,6 +165,24 @@ pub(crate) fn depend_on_directory(relevant: &[(BString, BString)]) -> bool {
     })
 }
 
+/// The beginnings of paths that lead each process to files of its own: its descriptors, its entry in proc(5).
+const OF_EACH_PROCESS: [&str; 3] = ["/dev/fd", "/dev/std", "/proc/"];
+
+/// Whether `text`, such as the value of a variable, may hold a path that means another file to this process than to the client.
+pub(crate) fn may_name_own_files(text: &[u8]) -> bool {
+    let is_in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    OF_EACH_PROCESS.iter().any(|beginning| {
+        let mut found = text.find_iter(beginning);
+        // A user's folder may be called `dev`.
+        found.any(|at| {
+            !text
+                .get(..at)
+                .and_then(<[u8]>::last)
+                .is_some_and(is_in_name)
+        })
+    })
+}
+
 /// Whether the user wants no daemon (`VIGIL_NO_DAEMON`).
 pub fn is_off(environment: &Environment) -> bool {
     environment
@@ -259,6 +277,24 @@ mod tests {
             let relevant = relevant(&[(name, value)]);
             assert_eq!(relevant.len(), 1);
             assert_eq!(depend_on_directory(&relevant), expected, "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn paths_that_mean_other_files_to_each_process_are_known() {
+        for (value, expected) in [
+            ("/dev/fd/3", true),
+            ("//proc/self/cwd", true),
+            ("../../dev/stdin", true),
+            ("'core.excludesfile'='/dev/fd/63'", true),
+            ("/nothing:/proc/thread-self/fd/0", true),
+            ("/dev/null", false),
+            ("/home/a/dev/stdlib/.git", false),
+            ("/home/a/proc/.git", false),
+            ("/procession", false),
+            ("", false),
+        ] {
+            assert_eq!(may_name_own_files(value.as_bytes()), expected, "{value}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! `vigil status` answers the same with the daemon and without.
 
+use std::fs::File;
 use std::process::Command;
 
 use rustix::process::geteuid;
@@ -185,6 +186,67 @@ fn clients_with_other_variables_get_their_own_answers() {
                 sandbox.assert_same_without_daemon(folder, &["--column"], variables);
             }
         }
+    }
+}
+
+/// Such a path leads the daemon to a file of its own, or to none.
+#[test]
+fn a_path_to_what_the_client_has_open_or_stands_in_is_left_to_it() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    sandbox.write("other/.gitconfig", "[core]\n\texcludesFile = ~/ignored\n");
+    sandbox.write("other/.config/git/ignore", "*.o\n");
+    sandbox.write("ignored", "*.o\n");
+    sandbox.write("work/new.o", "");
+    sandbox.write("work/new", "");
+    let settings = "other/.gitconfig";
+    for (input, variables) in [
+        (settings, [("GIT_CONFIG_GLOBAL", "/dev/stdin"), ("A", "")]),
+        (
+            settings,
+            [("GIT_CONFIG_GLOBAL", "/proc/self/fd/0"), ("A", "")],
+        ),
+        (
+            settings,
+            [("GIT_CONFIG_GLOBAL", "../../../../../dev/fd/0"), ("A", "")],
+        ),
+        (settings, [("HOME", "/proc/self/cwd/../other"), ("A", "")]),
+        (
+            settings,
+            [
+                ("XDG_CONFIG_HOME", "/proc/self/cwd/../other/.config"),
+                ("A", ""),
+            ],
+        ),
+        (
+            "ignored",
+            [
+                ("GIT_CONFIG_KEY_0", "core.excludesFile"),
+                ("GIT_CONFIG_VALUE_0", "/dev/fd/0"),
+            ],
+        ),
+        (
+            "ignored",
+            [
+                ("GIT_CONFIG_PARAMETERS", "'core.excludesfile'='/dev/stdin'"),
+                ("A", ""),
+            ],
+        ),
+    ] {
+        let status = |program: &str, alone: bool| {
+            let mut command = sandbox.command(program, "work", &["status", "-s"]);
+            let input = File::open(sandbox.path(input)).unwrap();
+            command.stdin(input).envs(variables);
+            if alone {
+                command.env("VIGIL_NO_DAEMON", "1");
+            }
+            TextOutput::from(command.output().unwrap())
+        };
+        let expected = status("git", false);
+        for alone in [true, false] {
+            assert_eq!(status(VIGIL, alone), expected, "{variables:?} {alone}");
+        }
+        assert!(sandbox.assert_same_without_daemon("work", &["-s"], &[]));
     }
 }
 

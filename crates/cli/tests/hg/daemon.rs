@@ -489,6 +489,51 @@ fn the_users_configuration_may_be_relative_to_where_the_client_started() {
     }
 }
 
+/// Such a path leads the daemon to a file of its own, or to none.
+#[test]
+fn a_path_to_what_the_client_has_open_is_left_to_it() {
+    for hg in hg_programs() {
+        let served = WithDaemon::new(&hg);
+        let working = &served.working;
+        working.write("a", "");
+        working.write("b", "");
+        let files = working.0.home();
+        std::fs::write(files.join("patterns"), "a\n").unwrap();
+        let slow = "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n";
+        let settings = format!("{slow}[ui]\nignore = ~/patterns\n");
+        std::fs::write(files.join("settings"), settings).unwrap();
+        for (input, path, arguments) in [
+            ("settings", Some("/dev/stdin"), &["status"][..]),
+            ("settings", Some("/nothing:/proc/self/fd/0"), &["status"]),
+            (
+                "patterns",
+                None,
+                &["status", "--config", "ui.ignore=/dev/fd/0"],
+            ),
+        ] {
+            let run = |program: &Path, first: &[&str], alone: bool| {
+                let mut command = working.0.command(program, &working.path(""));
+                let input = std::fs::File::open(files.join(input)).unwrap();
+                command.stdin(input).args(first).args(arguments);
+                if let Some(path) = path {
+                    command.env("HGRCPATH", path);
+                }
+                if alone {
+                    command.env("VIGIL_NO_DAEMON", "1");
+                }
+                command.output().unwrap()
+            };
+            let expected = run(working.0.hg_program(), &[], false);
+            assert!(expected.stdout.ends_with(b"? b\n"), "{expected:?}");
+            for alone in [true, false] {
+                let answer = run(Path::new(VIGIL), &["hg"], alone);
+                assert_eq!(answer, expected, "{path:?} {arguments:?}");
+            }
+            assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
+        }
+    }
+}
+
 #[test]
 fn no_state_is_written_for_a_client_that_wants_none() {
     for hg in hg_programs() {
