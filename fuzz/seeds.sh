@@ -201,6 +201,9 @@ texts daemon '\000\003\026\000\000\000\001vigil\r\n\000\001\000\000\000\001\000\
     '\000\001\026\000\000\000\001vigil\r\n\000\001\000\000\000\001\000\000\0001\000\000' '\000\007\377\377\377\377x' '\000\007\000\000\000\000x' \
     '\000\005\054\000\000\000D\004\000\000\000\010\000\000\000\001\000\000\000\000\000\000\000\013\000\000\000\012\000\000\000\001\000\000\000\002\000\000\000/a\143\000\000\000\001\000\000\000x'
 texts fsmonitor '\0030008quit0000' '\0010010builtin:fake0000' '\00700040009flush0000' '\000000fvigil:OWN:40000' '\000ffffx' '\000fff0x'
+texts process 'git\000-C\000a\000-c\000user.name=b\000' 'a) R (\000-c\000core.excludesFile=a\000status\000--work-tree\000' \
+    'a b\000--git-dir\000-c\000--namespace\000n\000-p\000' '\377\n)\000--config-env=attr.tree=A\000' \
+    '7 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 99 20 21 22 23 24 140 26\n'
 texts filter_process \
     '0016git-filter-server\n000eversion=2\n00000015capability=clean\n00000013status=success\n00000008one\n00000000' \
     '0016git-filter-server\n000eversion=2\n00000015capability=clean\n0000000fstatus=abort\n0000' \

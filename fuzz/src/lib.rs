@@ -42,7 +42,7 @@ targets! {
     refs: packed_refs loose_ref reflog reftable refspec;
     patterns: wildmatch ignore attributes pathspec sparse_checkout;
     objects: tree staged commit tag;
-    protocols: gitstatusd daemon fsmonitor filter_process;
+    protocols: gitstatusd daemon fsmonitor process filter_process;
     contents: line_endings ident path_quoting todo;
     state: state_file state_blocks;
     names: date time_zone regular_expression revision mailmap history other_ids commit_graph;

@@ -3,7 +3,8 @@
 use bstr::ByteSlice;
 use vigil_convert::fuzzing;
 use vigil_daemon::fuzzing::{
-    RECORD_LEN_MAX, frames, message, messages_of_git, packets_of_git, records, request, token,
+    RECORD_LEN_MAX, frames, image_in, is_plain, message, messages_of_git, packets_of_git, records,
+    request, token,
 };
 use vigil_daemon::protocol::frame;
 
@@ -114,6 +115,32 @@ pub(crate) fn fsmonitor(data: &[u8]) {
             assert!(texts.iter().all(kept));
         }
     }
+}
+
+/// What proc(5) shows of another process is of its own making: its command line, and the name in its `stat`. A command line that
+/// changes what is looked at does so whatever follows, and the arguments of git's command do not.
+pub(crate) fn process(data: &[u8]) {
+    let plain = |words: &[&[u8]]| is_plain(&words.join(&0));
+    let (name, options) = data.split_once_str(&[0]).unwrap_or((data, b""));
+    let options = options.strip_suffix(b"\0").unwrap_or(options);
+    let is_option_plain = plain(&[b"git", options]);
+    // The first of these may be the value of the last option.
+    let whole = [b"git", options, b"status", b"status"];
+    assert_eq!(
+        plain(&whole),
+        plain(&[&whole[..], &[b"--work-tree=a", b"-c", b"core.x"]].concat())
+    );
+    assert!(is_option_plain || !plain(&whole));
+    for ignored in [&b"-p"[..], b"-C\0--bare", b"-c\0user.name=core.x"] {
+        assert_eq!(plain(&[b"git", ignored, options]), is_option_plain);
+    }
+    for other in [&b"--work-tree=a"[..], b"-c\0Core.fileMode=no"] {
+        assert!(!plain(&[b"git", other, options]));
+    }
+    let fields: String = (3..=52).map(|number| format!(" {number}")).collect();
+    let stat = [b"1 (", name, b")", fields.as_bytes(), b"\n"].concat();
+    assert_eq!(image_in(&stat), Some((22, 28)));
+    let _ = image_in(data);
 }
 
 /// Whatever a filter answers, the contents come from its answers, and it is asked the same.

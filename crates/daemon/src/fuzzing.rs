@@ -7,7 +7,9 @@ use vigil_engine::session::ToldUntil;
 
 use crate::fsmonitor::packets::{Packets, packets};
 use crate::fsmonitor::{Token, TokenForm};
+use crate::gitstatusd::parent;
 use crate::gitstatusd::request::{self, Records};
+use crate::peer;
 use crate::protocol::{Frames, ProtocolError, Request, Response};
 
 /// The length of the longest record that is kept.
@@ -104,6 +106,16 @@ pub fn message(kind: u8, body: &[u8]) -> [Option<Vec<u8>>; 2] {
             .ok()
             .map(|response| response.to_frame()),
     ]
+}
+
+/// Whether a git with the command line `cmdline`, as in proc(5), judges files as any git does.
+pub fn is_plain(cmdline: &[u8]) -> bool {
+    peer::is_plain(cmdline)
+}
+
+/// Returns the start time and the address of the stack in the bytes of `/proc/PID/stat`.
+pub fn image_in(stat: &[u8]) -> Option<(u64, u64)> {
+    parent::image_in(stat)
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub(crate) fn question(
 }
 
 /// Whether no option on the command line makes git look at another working tree, or judge files by other rules.
-fn is_plain(cmdline: &[u8]) -> bool {
+pub(crate) fn is_plain(cmdline: &[u8]) -> bool {
     let mut words = cmdline
         .strip_suffix(b"\0")
         .unwrap_or(cmdline)

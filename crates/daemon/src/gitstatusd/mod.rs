@@ -11,7 +11,7 @@ mod late_answers;
 mod log;
 mod once;
 mod options;
-mod parent;
+pub(crate) mod parent;
 mod repositories;
 pub(crate) mod request;
 pub(crate) mod response;

@@ -76,8 +76,12 @@ const START_TIME: usize = 22;
 const START_STACK: usize = 28;
 
 fn image(pid: i32) -> Option<(u64, u64)> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
+    image_in(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The start time and the address of the stack in the bytes of `/proc/PID/stat`.
+pub(crate) fn image_in(stat: &[u8]) -> Option<(u64, u64)> {
+    let stat = String::from_utf8_lossy(stat);
     // The name may contain parentheses, too.
     let (_, fields) = stat.rsplit_once(')')?;
     let field = |number: usize| {

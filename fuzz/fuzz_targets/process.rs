@@ -1,0 +1,3 @@
+#![no_main]
+
+vigil_fuzz::fuzz!("process");
