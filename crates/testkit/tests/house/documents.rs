@@ -1,5 +1,7 @@
 //! What documents say of the code.
 
+use std::collections::BTreeSet;
+
 use crate::{collect_sources, workspace};
 
 #[test]
@@ -61,4 +63,60 @@ fn every_source_file_that_a_document_names_exists() {
         }
     }
     assert!(count > 50, "only {count} names were looked for");
+}
+
+/// The names of Vigil's own variables in `text`. One that ends with `_` is the beginning of others.
+fn variables_in(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.filter(|word| word.starts_with("VIGIL_")).collect()
+}
+
+#[test]
+fn every_variable_that_is_read_is_documented_and_every_documented_one_is_read() {
+    let root = workspace();
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        let krate = entry.unwrap();
+        if krate.file_name() != "testkit" {
+            collect_sources(&krate.path().join("src"), &mut files);
+        }
+    }
+    files.retain(|file| {
+        !file
+            .iter()
+            .any(|part| part == "tests" || part == "tests.rs")
+    });
+    for entry in std::fs::read_dir(root.join("shell")).unwrap() {
+        files.push(entry.unwrap().path());
+    }
+    let sources: String = files
+        .iter()
+        .map(|file| {
+            let text = std::fs::read_to_string(file).unwrap();
+            let (code, _) = text
+                .split_once("\n#[cfg(test)]\nmod tests {")
+                .unwrap_or((&text, ""));
+            code.to_owned()
+        })
+        .collect();
+    let documents: String = ["docs", "crates/cli/pages"]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|end| end == "md" || end == "txt")
+        })
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let (read, documented) = (variables_in(&sources), variables_in(&documents));
+    let undocumented: Vec<&&str> = read.difference(&documented).collect();
+    assert!(undocumented.is_empty(), "{undocumented:?}");
+    let is_read = |name: &str| {
+        let mut known = read.iter();
+        known.any(|known| name == *known || known.ends_with('_') && name.starts_with(known))
+    };
+    let unread: Vec<&&str> = documented.iter().filter(|name| !is_read(name)).collect();
+    assert!(unread.is_empty(), "{unread:?}");
+    assert!(read.len() > 10, "only {read:?} are read");
 }
