@@ -108,6 +108,8 @@ pub struct BadPath {
     pub reason: BString,
     /// Whether the walk met it; otherwise it was asked for by name.
     pub was_met: bool,
+    /// How Mercurial ends here, if it does not only warn.
+    pub abort: Option<Abort>,
 }
 
 /// The recorded files, as a scan takes them.
@@ -160,7 +162,7 @@ pub(crate) fn status_of<'f>(
     });
     let is_filtered = !request.matcher.is_everything();
     let look = |inputs: ScanInputs<'_>| scan(question, recorded.tracked, &system, inputs);
-    let findings = find(&system, &look).map_err(|error| scan_abort(&error))?;
+    let findings = find(&system, &look).map_err(|error| scan_abort(&error, &repository.root))?;
     let walk = Walk::new(
         &repository.root,
         &ignored.patterns,
@@ -280,11 +282,10 @@ fn read_subincludes(
     looked_up.for_each(|path| question.request.ignore.read_for(path));
 }
 
-fn scan_abort(error: &ScanError) -> Abort {
+fn scan_abort(error: &ScanError, top: &Path) -> Abort {
     match error {
         ScanError::Directory { path, source } => {
-            let reason = errno::text(*source);
-            Abort::plain([reason.as_bytes(), b": '", path, b"'"].concat())
+            Abort::io(&top.join(OsStr::from_bytes(path)), &(*source).into())
         }
         other => Abort::plain(message_bytes(&other)),
     }

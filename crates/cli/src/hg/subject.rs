@@ -289,6 +289,8 @@ impl Subject<'_> {
             ignored: self.ignored,
         })?;
         self.leave_out_subrepositories(&mut status);
+        let mut walk_abort = status.bad.iter().find_map(|bad| bad.abort.clone());
+        status.bad.retain(|bad| bad.abort.is_none());
         if let Some(question) = self.large_files_question()
             && is_known.is_none()
         {
@@ -310,6 +312,7 @@ impl Subject<'_> {
         bad.splice(0..0, sparse_warnings);
         if status.ignore_use == Some(IgnoreUse::AfterTheWalk) {
             add_lines(warnings, &bad);
+            walk_abort.take().map_or(Ok(()), Err)?;
         }
         if status.ignore_use.is_some() {
             add_lines(warnings, &read.warnings);
@@ -320,8 +323,8 @@ impl Subject<'_> {
         if status.ignore_use != Some(IgnoreUse::AfterTheWalk) {
             add_lines(warnings, &bad);
         }
-        let failure = status.ignore_failure.take().or(status.failure.take());
-        match failure {
+        let others = status.ignore_failure.take().or(status.failure.take());
+        match walk_abort.or(others) {
             Some(abort) => Err(abort),
             None => Ok(status),
         }

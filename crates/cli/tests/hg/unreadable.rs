@@ -384,3 +384,44 @@ fn a_directory_that_may_not_be_entered_is_not_gone_to() {
         }
     }
 }
+
+#[test]
+fn a_directory_too_deep_to_be_listed_ends_the_walk() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        working.commit("one");
+        working.write("a", "2");
+        working.write("z/unknown", "");
+        // Each directory is put into the next, so that no path is too long for that.
+        let (deep, next) = (working.path("deep"), working.path("next"));
+        let name = "n".repeat(100);
+        fs::create_dir(&deep).unwrap();
+        for _ in 0..45 {
+            fs::create_dir(&next).unwrap();
+            fs::rename(&deep, next.join(&name)).unwrap();
+            fs::rename(&next, &deep).unwrap();
+        }
+        for arguments in [
+            &["status"][..],
+            &["status", "-i"],
+            &["status", "-mard"],
+            &["status", "--rev", "0"],
+            &["status", "deep"],
+            &["status", "a", "z"],
+            &["status", "--config", "ui.detailed-exit-code=yes"],
+        ] {
+            working.assert_same_as_hg(arguments);
+        }
+        let (_, stderr, code) = working.vigil(&["status"]);
+        assert!(
+            stderr.starts_with("abort: File name too long: '/"),
+            "{stderr}"
+        );
+        assert_eq!(code, Some(255));
+        working.write(".hgignore", "^deep/");
+        for arguments in [&["status"][..], &["status", "-A"]] {
+            working.assert_same_as_hg(arguments);
+        }
+    }
+}

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::{Dirstate, Entry};
 use vigil_hg::patterns::{Matcher, outside_of_reach};
 use vigil_hg::verdict::{Verdict, verdict};
@@ -14,7 +16,7 @@ use vigil_linux::{Errno, errno};
 use vigil_model::path::directory_len;
 use vigil_model::path_set::PathSet;
 use vigil_model::timestamp::Timestamp;
-use vigil_scan::{Findings, Observed};
+use vigil_scan::{Findings, Observed, Unseen};
 
 use super::walk::Walk;
 use super::{BadPath, HgStatus};
@@ -296,7 +298,9 @@ impl StatusBuilder<'_> {
         if ignored {
             self.status.lists.ignored = all_ignored;
         }
+        let top = self.system.inputs.top;
         let met = unlisted.into_iter().map(|unseen| BadPath {
+            abort: unlisted_abort(top, &unseen),
             path: unseen.path,
             reason: errno::text(unseen.reason).into(),
             was_met: true,
@@ -325,11 +329,19 @@ impl StatusBuilder<'_> {
                 path: path.to_owned(),
                 reason: reason.into(),
                 was_met: false,
+                abort: None,
             });
         }
         bad.append(&mut self.status.bad);
         self.status.bad = bad;
     }
+}
+
+/// How Mercurial ends if a directory below `top` cannot be listed. It only warns where it may not look, or nothing is there.
+fn unlisted_abort(top: &Path, unseen: &Unseen) -> Option<Abort> {
+    let only_warns = matches!(unseen.reason, Errno::ACCESS | Errno::PERM | Errno::NOENT);
+    let place = || top.join(OsStr::from_bytes(&unseen.path));
+    (!only_warns).then(|| Abort::io(&place(), &unseen.reason.into()))
 }
 
 fn kind_name(file_type: FileType) -> &'static str {
