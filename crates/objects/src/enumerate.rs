@@ -479,7 +479,7 @@ impl ObjectStore {
             return Ok(Vec::new());
         };
         let mut ids = Vec::new();
-        for source in &self.sources {
+        for source in self.sources.iter() {
             let range = low.first_byte()..=high.first_byte();
             let mut add = |id| {
                 if low <= id && id <= high {

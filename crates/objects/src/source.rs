@@ -10,9 +10,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use gix_hash::{Kind, ObjectId, oid};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use vigil_linux::stat::stat_fd;
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::raw;
@@ -39,7 +39,55 @@ pub(super) struct Source {
     uses_midx: bool,
     /// An observation of its `info/alternates` from before that was read.
     alternates: Observation,
+    /// The same from before it was read for the last time.
+    last_alternates: Mutex<Observation>,
     listing: RwLock<Option<Listing>>,
+}
+
+/// A list of folders that is read without a lock and only grows.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    first: Vec<Source>,
+    rest: OnceLock<Box<Sources>>,
+}
+
+impl Sources {
+    fn parts(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |part| part.rest.get().map(Box::as_ref))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.parts().flat_map(|part| &part.first)
+    }
+
+    pub(super) fn get(&self, number: usize) -> Option<&Source> {
+        match self.first.get(number) {
+            None => self.iter().nth(number),
+            found => found,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.parts().map(|part| part.first.len()).sum()
+    }
+
+    /// Adds folders. Only one thread may do so at a time.
+    pub(super) fn append(&self, added: Vec<Source>) {
+        if !added.is_empty()
+            && let Some(last) = self.parts().last()
+        {
+            last.rest.get_or_init(|| Box::new(added.into()));
+        }
+    }
+}
+
+impl From<Vec<Source>> for Sources {
+    fn from(first: Vec<Source>) -> Self {
+        Self {
+            first,
+            rest: OnceLock::new(),
+        }
+    }
 }
 
 /// The packs of a folder, as of the last time it was listed.
@@ -78,6 +126,7 @@ impl Source {
             hash,
             uses_midx,
             alternates,
+            last_alternates: Mutex::new(alternates),
             listing: RwLock::default(),
         }
     }
@@ -94,6 +143,17 @@ impl Source {
     /// Whether alternates may have been added or removed.
     pub(super) fn has_other_alternates(&self) -> bool {
         !holds(self.alternates, &self.folder.join(ALTERNATES))
+    }
+
+    /// Whether alternates may have been added or removed since [`Self::note_alternates`].
+    pub(super) fn has_unread_alternates(&self) -> bool {
+        let last = *self.last_alternates.lock();
+        !holds(last, &self.folder.join(ALTERNATES))
+    }
+
+    /// Notes that `info/alternates` was read for `other`, the same folder.
+    pub(super) fn note_alternates(&self, other: &Self) {
+        *self.last_alternates.lock() = other.alternates;
     }
 
     /// Calls `ask` with the packs, which are listed on first use.

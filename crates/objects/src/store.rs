@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use gix_hash::{Kind as HashKind, ObjectId, oid};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use super::alternates::{self, ObjectFolders};
 use super::error::{Error, Reason, error};
@@ -12,7 +12,7 @@ use super::location::{Location, Place};
 use super::loose::Loose;
 use super::pack::{Pack, Packs};
 use super::promisor::FetchMissing;
-use super::source::Source;
+use super::source::{Source, Sources};
 use super::table::SortedIds;
 
 /// The objects of one repository, shared by all threads.
@@ -20,8 +20,11 @@ use super::table::SortedIds;
 pub struct ObjectStore {
     hash: HashKind,
     empty_tree: ObjectId,
-    /// The repository's own folder, then the alternates.
-    pub(super) sources: Vec<Source>,
+    folders: ObjectFolders,
+    /// The repository's own folder, then the alternates, those that were added later last.
+    pub(super) sources: Sources,
+    /// Held while alternates are added.
+    adding: Mutex<()>,
     pub(super) packs: Packs,
     pub(super) promisor: Option<Arc<dyn FetchMissing>>,
     /// The objects in packs from promisor remotes, and all ids in them, once they were needed.
@@ -33,7 +36,7 @@ pub struct ObjectStore {
 pub(super) enum Stage {
     Packs(usize),
     Loose(usize),
-    /// In packs again, including new ones.
+    /// Once more, now in new packs and alternates, too.
     Again(usize),
 }
 
@@ -51,7 +54,9 @@ impl ObjectStore {
         Self {
             hash: folders.hash,
             empty_tree: ObjectId::empty_tree(folders.hash),
-            sources: alternates::sources(folders, messages),
+            folders: folders.clone(),
+            sources: alternates::sources(folders, messages).into(),
+            adding: Mutex::default(),
             packs: RwLock::default(),
             promisor: folders.promisor.clone(),
             promised: OnceLock::new(),
@@ -68,7 +73,7 @@ impl ObjectStore {
     /// Returns the packs that came from promisor remotes.
     pub(super) fn promisor_packs(&self) -> Vec<Arc<Pack>> {
         let mut found = Vec::new();
-        for source in &self.sources {
+        for source in self.sources.iter() {
             // Damage is reported when an object is looked for.
             let _ = source.with_listing(&self.packs, &mut Vec::new(), |listing, _| {
                 let packs = listing.packs();
@@ -96,11 +101,31 @@ impl ObjectStore {
         self.sources.iter().any(Source::has_other_alternates)
     }
 
-    /// Looks for packs that are new on disk. git's messages are appended to `messages`, line by line.
+    /// Adds alternates that were named since the lists of alternates were last read. As in git, none is removed.
+    fn add_alternates(&self) {
+        if !self.sources.iter().any(Source::has_unread_alternates) {
+            return;
+        }
+        let _adding = self.adding.lock();
+        // git complains when it first reads the lists.
+        let read = alternates::sources(&self.folders, &mut Vec::new());
+        let mut added = Vec::new();
+        for source in read {
+            let mut known = self.sources.iter();
+            match known.find(|known| known.folder == source.folder) {
+                Some(known) => known.note_alternates(&source),
+                None => added.push(source),
+            }
+        }
+        self.sources.append(added);
+    }
+
+    /// Looks for alternates and packs that are new on disk. git's messages are appended to `messages`, line by line.
     ///
     /// # Errors
     /// A multi-pack-index is so damaged that git exits.
     pub fn list(&self, messages: &mut Vec<String>) -> Result<(), Error> {
+        self.add_alternates();
         let mut sources = self.sources.iter();
         let listed = sources.try_for_each(|source| source.list(&self.packs, messages));
         listed.map_err(error(messages))
@@ -131,7 +156,7 @@ impl ObjectStore {
     /// A multi-pack-index is so damaged that git exits.
     pub fn packed_count(&self, messages: &mut Vec<String>) -> Result<u64, Error> {
         let mut count = 0;
-        for source in &self.sources {
+        for source in self.sources.iter() {
             let listed = source.with_listing(&self.packs, messages, |listing, messages| {
                 for layer in &listing.midxes {
                     count += u64::from(layer.midx.count());
@@ -160,7 +185,7 @@ impl ObjectStore {
         if id.is_null() {
             return Ok(false);
         }
-        for source in &self.sources {
+        for source in self.sources.iter() {
             let found = source.find_packed(id, &self.packs, messages);
             if found.map_err(error(messages))?.is_some() || source.has_file(id) {
                 return Ok(true);
@@ -213,7 +238,11 @@ impl ObjectStore {
                 if matches!(stage, Stage::Again(_)) {
                     return Ok(None);
                 }
-                stage = Stage::Again(0);
+                self.add_alternates();
+                stage = match self.sources.get(number) {
+                    Some(_) => Stage::Packs(number),
+                    None => Stage::Again(0),
+                };
                 continue;
             };
             let next = match stage {

@@ -37,6 +37,37 @@ fn alternates_are_followed() {
     );
 }
 
+/// So does git, when it looks again because it found nothing.
+#[test]
+fn alternates_are_added_while_objects_are_read() {
+    let own = Sandbox::new(HashKind::Sha1);
+    let [loose, packed] = [90..92, 100..102].map(|history| {
+        let far = Sandbox::new(HashKind::Sha1);
+        far.history(history);
+        far
+    });
+    packed.git(&["repack", "-adq"]);
+    let list = own.objects().join("info/alternates");
+    let messages = &mut Vec::new();
+    let store = Arc::new(ObjectStore::open(&own.folders(), messages));
+    let head = |of: &Sandbox| {
+        let head = of.git(&["rev-parse", "HEAD"]);
+        ObjectId::from_hex(head.trim_ascii()).unwrap()
+    };
+    for far in [&loose, &packed] {
+        let head = head(far);
+        assert!(store.find(&head, messages).unwrap().is_none());
+        fs::write(&list, far.objects().to_str().unwrap()).unwrap();
+        let location = store.find(&head, messages).unwrap().unwrap();
+        let read = Reader::new(&store).append(&location, &mut Vec::new());
+        assert_eq!(read.unwrap().kind, Kind::Commit);
+    }
+    // Those that are no longer named stay, as in git.
+    assert!(store.find(&head(&loose), messages).unwrap().is_some());
+    assert!(store.has_other_alternates());
+    assert!(messages.is_empty());
+}
+
 /// Quotes, comments and errors in them.
 #[test]
 fn lists_of_alternates_are_taken_apart_as_git_does() {
