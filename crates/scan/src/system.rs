@@ -80,7 +80,7 @@ pub trait System: Sync {
         false
     }
 
-    /// The longest path of a directory, from the top, that is opened. Longer than this, git's cannot be opened.
+    /// The longest path of a directory below the top that is opened; a longer one is an error. By default, that of git.
     fn path_len_max(&self) -> usize {
         PATH_LEN_MAX
     }
