@@ -305,6 +305,7 @@ impl Answers {
             if session.has_dropped_messages() {
                 return Err(declined("there was something to say of it"));
             }
+            decline_other_name(session, &question.variables)?;
             let prefix = prefix(session, directory)?;
             let written = self.writer.write(session, prefix, question, &shown);
             look(Dependencies {
@@ -369,6 +370,7 @@ impl Answers {
             return Ok((Response::Record(response::none(id)), None));
         };
         let prompt = |session: &mut Session, unchanged| {
+            decline_other_name(session, &question.variables)?;
             let prompt = session
                 .prompt(&question.request, unchanged)
                 .map_err(declined_by)?;
@@ -394,6 +396,7 @@ impl Answers {
         let since = Token::parse(&question.token).map(|token| token.0);
         let slot = self.sessions.slot(key.clone());
         let tell = |session: &mut Session, _| {
+            decline_other_name(session, &question.variables)?;
             let index = question.index.as_ref();
             if index.is_some_and(|index| !is_own_index(session, directory, index)) {
                 return Err(declined("another index is asked about"));
@@ -677,6 +680,25 @@ fn locate(
         directory: standing,
     });
     Ok((environment, key))
+}
+
+/// Fails if the client's shell has reached the top of the working tree through symbolic links, and more configuration would be
+/// included by that name.
+fn decline_other_name(session: &Session, variables: &[(BString, BString)]) -> Result<(), Declined> {
+    let repository = session.repository();
+    let logical = variables.iter().find(|(name, _)| name == "PWD");
+    let logical = logical.and_then(|(_, value)| value.to_path().ok());
+    let (Some(logical), Some(top)) = (logical, &repository.work_tree) else {
+        return Ok(());
+    };
+    let id = |path: &Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
+    let may_depend = logical.is_absolute() && logical != top;
+    if may_depend && repository.config.depends_on_name(logical) && id(logical) == id(top) {
+        return Err(declined(
+            "more is included by another name of the directory",
+        ));
+    }
+    Ok(())
 }
 
 /// Fails if one of the client's `words` may name a file of the client's own process.

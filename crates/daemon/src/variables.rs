@@ -89,16 +89,23 @@ fn is_relevant(name: &BStr) -> bool {
 /// The beginning of the names of Mercurial's variables. No session is bound to them: its configuration is read for each question.
 const OF_MERCURIAL: &[u8] = b"HG";
 
+/// The name by which the client's shell reached its directory. By that, too, git may include configuration. No session is bound
+/// to it: where it matters, the client answers itself.
+const DIRECTORY: &str = "PWD";
+
 /// Whether the variable `name` is sent, if it is set.
 pub fn is_sent(name: &BStr) -> bool {
-    is_relevant(name) || is_about_terminal(name) || name.starts_with(OF_MERCURIAL)
+    is_relevant(name)
+        || is_about_terminal(name)
+        || name.starts_with(OF_MERCURIAL)
+        || name == DIRECTORY
 }
 
 fn is_about_terminal(name: &BStr) -> bool {
     TERMINAL.iter().any(|known| name == *known)
 }
 
-/// The variables of `environment` to send: those that count, those about the terminal, and Mercurial's.
+/// The variables of `environment` to send: those that count, those about the terminal, Mercurial's, and `PWD`.
 pub fn to_send(environment: &Environment) -> Vec<(BString, BString)> {
     let variables = environment.variables();
     variables
@@ -132,7 +139,8 @@ pub fn to_monitor(environment: &Environment) -> Vec<(BString, BString)> {
 }
 
 fn is_monitored(name: &BStr) -> bool {
-    name.starts_with(b"GIT_CONFIG") || MONITORED.iter().any(|known| name == *known)
+    let is_known = MONITORED.iter().any(|known| name == *known);
+    is_known || name.starts_with(b"GIT_CONFIG") || name == DIRECTORY
 }
 
 /// The variables among `variables` that count, sorted by name.
@@ -220,7 +228,7 @@ mod tests {
             list.iter().map(|(name, _)| name.to_string()).collect()
         };
         let all = [
-            "COLUMNS", "GIT_DIR", "HGRCPATH", "HOME", "LC_ALL", "TERM", "VIGIL_X",
+            "COLUMNS", "GIT_DIR", "HGRCPATH", "HOME", "LC_ALL", "PWD", "TERM", "VIGIL_X",
         ];
         assert_eq!(names(&sent), all);
         let relevant = relevant(&sent);

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::config_value::{self, BadNumber};
 use vigil_model::raw_text::raw;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 use self::branch::Branch;
+use self::place::PlacePattern;
 use self::source::Source;
 use crate::environment::Environment;
 
@@ -17,6 +19,7 @@ pub(crate) mod fsync;
 pub(crate) mod load;
 pub(crate) mod parameters;
 pub(crate) mod parse;
+mod place;
 pub(crate) mod source;
 pub(crate) mod value;
 
@@ -208,6 +211,8 @@ pub struct Config {
     home: Option<BString>,
     sources: Vec<Source>,
     branch: Option<Branch>,
+    /// Conditions about a directory, each with its relative name, that did not hold.
+    elsewhere: Vec<(PlacePattern, BString)>,
     messages: Vec<String>,
 }
 
@@ -373,7 +378,7 @@ impl Config {
 
     /// Reads `value` as [`Config::path`] does.
     pub(crate) fn path_from(&self, value: &BStr) -> Result<Option<PathBuf>, Error> {
-        use vigil_stamp::paths::{is_missing, path_of};
+        use vigil_stamp::paths::is_missing;
         let (is_optional, value) = match value.strip_prefix(b":(optional)") {
             Some(rest) => (true, rest.as_bstr()),
             None => (false, value),
@@ -448,6 +453,13 @@ impl Config {
     /// Costs one `stat(2)` per file, and another read of each file that had changed too recently when it was first read.
     pub fn is_fresh(&self) -> bool {
         self.is_fresh_except(|_| false)
+    }
+
+    /// Whether a condition that did not hold would if the shell had reached the current directory by the name `logical`, through
+    /// symbolic links (`PWD`).
+    pub fn depends_on_name(&self, logical: &Path) -> bool {
+        let mut elsewhere = self.elsewhere.iter();
+        elsewhere.any(|(place, name)| place.matches(bytes_of(&logical.join(path_of(name)))))
     }
 
     /// As [`Self::is_fresh`], but takes for granted that files for which `is_same` holds say the same.

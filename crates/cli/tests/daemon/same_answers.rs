@@ -250,6 +250,49 @@ fn a_path_to_what_the_client_has_open_or_stands_in_is_left_to_it() {
     }
 }
 
+/// A shell keeps in `PWD` the symbolic links that it went through, and git compares that name, too.
+#[test]
+fn what_git_includes_by_the_shells_name_of_the_directory_is_included() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    sandbox.write("ignored", "*.o\n");
+    sandbox.write("more", "[core]\n\texcludesFile = ~/ignored\n");
+    sandbox.write("work/new.o", "");
+    sandbox.write("work/dir/new.o", "");
+    std::os::unix::fs::symlink(".", sandbox.path("linked")).unwrap();
+    let logical = sandbox.path("linked/work");
+    let condition = format!("includeIf.gitdir:{}/.path", logical.display());
+    sandbox.git_in("work", &["config", "--global", &condition, "~/more"]);
+    let prompt = |pwd: &str, alone: bool| {
+        let mut command = sandbox.command(VIGIL, "work", &["prompt"]);
+        command.env("PWD", pwd);
+        if alone {
+            return output_without_daemon(command);
+        }
+        command.output().unwrap().into()
+    };
+    let real = sandbox.path("work");
+    for _ in 0..2 {
+        for (folder, pwd, is_served) in [
+            ("work", &real, true),
+            ("work", &logical, false),
+            ("work/dir", &logical.join("dir"), true),
+            ("work/dir", &logical, false),
+        ] {
+            let pwd = pwd.to_str().unwrap();
+            let variables: &[(&str, &str)] = &[("PWD", pwd)];
+            let mut command = sandbox.command("git", folder, &["status", "-s"]);
+            let by_git = command.env("PWD", pwd).output().unwrap();
+            let mut command = sandbox.command(VIGIL, folder, &["status", "-s"]);
+            let ours = command.env("PWD", pwd).output().unwrap();
+            assert_eq!(TextOutput::from(ours), by_git.into(), "{folder} {pwd}");
+            let served = sandbox.assert_same_without_daemon(folder, &["-s"], variables);
+            assert_eq!(served, is_served, "{folder} {pwd}");
+            assert_eq!(prompt(pwd, false), prompt(pwd, true), "{pwd}");
+        }
+    }
+}
+
 #[test]
 fn a_client_that_is_confined_gets_no_answer_from_a_daemon_that_is_not() {
     let sandbox = Sandbox::with_repository();

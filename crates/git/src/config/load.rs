@@ -12,6 +12,7 @@ use vigil_model::raw_text::raw;
 use super::branch::{Branch, RefLocation};
 use super::error::Error;
 use super::parse::Text;
+use super::place::PlacePattern;
 use super::source::Source;
 use super::value::{environment_boolean, interpolate, xdg_config};
 use super::{Config, Scope, fsync, parameters, parse};
@@ -542,23 +543,17 @@ impl<'a, 'e> Loader<'a, 'e> {
             pattern = [b"**/", pattern.as_bytes()].concat().into();
         }
         match_trailing_folder(&mut pattern);
-        let (prefix, rest) = pattern.split_at_checked(literal).unwrap_or_default();
-        let matches = |text: &BStr| {
-            text.split_at_checked(literal).is_some_and(|(start, end)| {
-                let is_prefix = if flags.fold_case {
-                    start.eq_ignore_ascii_case(prefix)
-                } else {
-                    start == prefix
-                };
-                is_prefix && wildmatch(rest, end, flags)
-            })
+        let place = PlacePattern {
+            pattern,
+            literal,
+            flags,
         };
-        Ok(matches(bytes_of(&real))
-            || matches(bytes_of(&absolute_path(
-                environment,
-                dirs.directory,
-                directory,
-            ))))
+        let named = absolute_path(environment, dirs.directory, directory);
+        let holds = place.matches(bytes_of(&real)) || place.matches(bytes_of(&named));
+        if !holds && directory.first() != Some(&b'/') {
+            self.config.elsewhere.push((place, directory.to_owned()));
+        }
+        Ok(holds)
     }
 
     fn is_on_branch(&mut self, pattern: &BStr) -> bool {
