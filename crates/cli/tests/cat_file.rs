@@ -883,6 +883,23 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
         .map(|name| format!("contents {name}\ninfo {name}\n"))
         .collect();
     sandbox.assert_same_cat_file(&["--batch-command"], commands.as_bytes());
+
+    // Contents are rewritten as if the object had been named by its own id.
+    sandbox.write(".mailmap", "New Name <new@name> <author@example.com>\n");
+    sandbox.write(".gitattributes", "*.up filter=up diff=up\n*.id ident\n");
+    sandbox.git(&["config", "filter.up.smudge", "tr a-z A-Z"]);
+    sandbox.git(&["config", "diff.up.textconv", "tr a-z 0-9 <"]);
+    for option in ["--batch", "--batch-check"] {
+        sandbox.assert_same_cat_file(&[option, "--use-mailmap"], input.as_bytes());
+        for transform in ["--filters", "--textconv"] {
+            for path in ["", " a.up", " b.id"] {
+                let lines = names.iter().map(|name| format!("{name}{path}\n"));
+                for line in lines {
+                    sandbox.assert_same_cat_file(&[option, transform], line.as_bytes());
+                }
+            }
+        }
+    }
 }
 
 #[test]

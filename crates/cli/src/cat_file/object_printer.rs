@@ -150,9 +150,9 @@ impl ObjectPrinter<'_> {
         let kind = self.report_messages(read)?.map(|info| info.kind);
         let found = kind.zip(self.rewriter).and_then(|(kind, rewriter)| {
             let contents = rewriter.to_compat_hash(kind, contents)?;
-            Some((kind, contents))
+            Some((kind, contents, rewriter))
         });
-        let Some((kind, contents)) = found else {
+        let Some((kind, mut contents, rewriter)) = found else {
             self.report_missing(asked);
             return Ok(());
         };
@@ -172,11 +172,26 @@ impl ObjectPrinter<'_> {
             facts.disk_size = stored.disk_size;
             facts.delta_base = stored.delta_base;
         }
-        self.line(&asked, &facts);
-        if what == Detail::Contents {
-            self.output.buf.extend_from_slice(&contents);
-            self.output.buf.push(self.arguments.output_delimiter);
+        if self.use_mailmap && matches!(kind, Kind::Commit | Kind::Tag) {
+            contents = rewriter.with_mailmap(contents)?;
+            facts.size = Some(contents.len() as u64);
         }
+        self.line(&asked, &facts);
+        if what == Detail::Info {
+            return Ok(());
+        }
+        match self.arguments.transform {
+            Some(transform) if kind == Kind::Blob => {
+                contents = self.transformed(transform, &asked, location)?;
+            }
+            // git applies the mailmap to trees, too.
+            _ if self.use_mailmap && kind == Kind::Tree => {
+                contents = rewriter.with_mailmap(contents)?;
+            }
+            _ => {}
+        }
+        self.output.buf.extend_from_slice(&contents);
+        self.output.buf.push(self.arguments.output_delimiter);
         Ok(())
     }
 
