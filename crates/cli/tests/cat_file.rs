@@ -902,6 +902,19 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
     }
 }
 
+/// In a batch, git says nothing about references that look like ids, wherever in a name the id is.
+#[test]
+fn ids_that_are_names_of_references_are_taken_for_ids() {
+    let sandbox = Sandbox::new("sha1");
+    let id = sandbox.git(&["rev-parse", "HEAD"]);
+    let id = id.trim();
+    sandbox.git(&["update-ref", &format!("refs/heads/{id}"), "HEAD~1"]);
+    for end in ["", "~1", "^", "^^{tree}", "~1:file", "^{tree}", ":file"] {
+        let name = format!("{id}{end}");
+        sandbox.assert_same_cat_file(&["--batch-check"], name.as_bytes());
+    }
+}
+
 #[test]
 fn a_long_chain_of_tags_is_followed_to_its_end() {
     let sandbox = Sandbox::new("sha1");

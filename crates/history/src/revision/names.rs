@@ -40,12 +40,14 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// The flags for the part before `^` or `~`, for which git drops the other options.
-    const COMMITTISH: Self = Self {
-        quietly: false,
-        hint: Some(Hint::Committish),
-        skips_check_of_ids: false,
-    };
+    /// The flags for the part before `^` or `~`, for which git is never quiet.
+    fn of_committish(self) -> Self {
+        Self {
+            quietly: false,
+            hint: Some(Hint::Committish),
+            ..self
+        }
+    }
 
     fn with_hint(self, hint: Option<Hint>) -> Self {
         Self { hint, ..self }
@@ -242,7 +244,7 @@ impl<'a> Resolver<'a> {
         if suffixes.is_empty() {
             return self.base(name, flags);
         }
-        let mut id = self.base(base.as_bstr(), Flags::COMMITTISH)?;
+        let mut id = self.base(base.as_bstr(), flags.of_committish())?;
         for (sign, number) in suffixes.into_iter().rev() {
             id = match sign {
                 b'^' => self.parent(&id, number)?,
