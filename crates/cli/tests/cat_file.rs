@@ -884,6 +884,22 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
         .collect();
     sandbox.assert_same_cat_file(&["--batch-command"], commands.as_bytes());
 
+    // So is the base of a delta.
+    let lines: String = (0..200).map(|line| format!("{line}\n")).collect();
+    let mut input_of_deltas = String::new();
+    for last in 0..3 {
+        sandbox.write("long", format!("{lines}{last}\n"));
+        sandbox.git(&["add", "long"]);
+        sandbox.git(&["commit", "-q", "-m", "long"]);
+        let id = sandbox.git(&["rev-parse", "--output-object-format=sha256", ":long"]);
+        input_of_deltas.push_str(&id);
+    }
+    sandbox.git(&["repack", "-adfq"]);
+    for format in ["%(deltabase)", "%(objectsize) %(deltabase)"] {
+        let option = format!("--batch-check={format}");
+        sandbox.assert_same_cat_file(&[&option], input_of_deltas.as_bytes());
+    }
+
     // Contents are rewritten as if the object had been named by its own id.
     sandbox.write(".mailmap", "New Name <new@name> <author@example.com>\n");
     sandbox.write(".gitattributes", "*.up filter=up diff=up\n*.id ident\n");

@@ -34,6 +34,9 @@ pub(super) trait Rewriter {
     /// Converts contents to ids of the other hash algorithm. `None` if there is no such object.
     fn to_compat_hash(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>>;
 
+    /// Returns an object's id in the other hash algorithm.
+    fn to_compat_id(&self, id: &ObjectId) -> Option<ObjectId>;
+
     /// Replaces the names of people in a commit or tag as `.mailmap` says.
     fn with_mailmap(&self, contents: Vec<u8>) -> Result<Vec<u8>, Failure>;
 
@@ -162,15 +165,20 @@ impl ObjectPrinter<'_> {
             self.report(asked, "excluded");
             return Ok(());
         }
-        let wanted = Wanted {
-            kind: false,
-            size: false,
-            ..self.format.wanted()
-        };
+        let mut wanted = self.format.wanted();
+        self.arguments.filter.look_for(&mut wanted);
+        // For the size git converts the contents, and then no longer knows that they were a delta.
+        wanted.delta_base &= !wanted.size;
+        (wanted.kind, wanted.size) = (false, false);
         let stored = self.reader.facts(location, wanted);
         if let Some(stored) = self.report_messages(stored)? {
             facts.disk_size = stored.disk_size;
-            facts.delta_base = stored.delta_base;
+            let base = stored.delta_base.as_ref();
+            facts.delta_base = base.and_then(|base| rewriter.to_compat_id(base));
+            if base.is_some() && facts.delta_base.is_none() {
+                self.report_missing(asked);
+                return Ok(());
+            }
         }
         if self.use_mailmap && matches!(kind, Kind::Commit | Kind::Tag) {
             contents = rewriter.with_mailmap(contents)?;

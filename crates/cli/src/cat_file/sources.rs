@@ -234,6 +234,10 @@ impl Rewriter for Sources {
         self.compat.as_ref()?.convert(kind, contents)
     }
 
+    fn to_compat_id(&self, id: &ObjectId) -> Option<ObjectId> {
+        self.compat_id(id)
+    }
+
     fn with_mailmap(&self, contents: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let replaced = self.mailmap()?.replace_idents(&contents);
         Ok(replaced.unwrap_or(contents))
