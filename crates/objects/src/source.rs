@@ -142,7 +142,10 @@ impl Source {
 
     /// Whether alternates may have been added or removed.
     pub(super) fn has_other_alternates(&self) -> bool {
-        !holds(self.alternates, &self.folder.join(ALTERNATES))
+        let path = self.folder.join(ALTERNATES);
+        let last = *self.last_alternates.lock();
+        // What was added may be gone again.
+        !holds(self.alternates, &path) || last != self.alternates && !holds(last, &path)
     }
 
     /// Whether alternates may have been added or removed since [`Self::note_alternates`].

@@ -65,6 +65,8 @@ fn alternates_are_added_while_objects_are_read() {
     // Those that are no longer named stay, as in git.
     assert!(store.find(&head(&loose), messages).unwrap().is_some());
     assert!(store.has_other_alternates());
+    fs::remove_file(&list).unwrap();
+    assert!(store.has_other_alternates());
     assert!(messages.is_empty());
 }
 
