@@ -931,6 +931,31 @@ fn ids_that_are_names_of_references_are_taken_for_ids() {
     }
 }
 
+/// git reads the shallow boundary with the first commit that it parses, and exits if it cannot.
+#[test]
+fn a_bad_shallow_boundary_is_fatal_once_a_commit_is_parsed() {
+    let sandbox = Sandbox::new("sha1");
+    sandbox.git(&["tag", "-a", "-m", "tagged", "of-commit"]);
+    sandbox.git(&["tag", "of-tree", "HEAD^{tree}"]);
+    sandbox.write(".git/shallow", "no id\n");
+    for name in ["HEAD", "of-commit", "of-tree", "HEAD:file"] {
+        for end in [
+            "",
+            "^{}",
+            "^{commit}",
+            "^{tree}",
+            "^{tag}",
+            "^{object}",
+            "^0",
+            "~1",
+        ] {
+            let name = format!("{name}{end}");
+            sandbox.assert_same_cat_file(&["-t", &name], b"");
+            sandbox.assert_same_cat_file(&["--batch-check"], name.as_bytes());
+        }
+    }
+}
+
 #[test]
 fn a_long_chain_of_tags_is_followed_to_its_end() {
     let sandbox = Sandbox::new("sha1");

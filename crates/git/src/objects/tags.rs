@@ -198,6 +198,7 @@ impl Objects {
             Kind::Tag => self.parse_tag(id, buf).map(Parsed::Tag),
             Kind::Commit => match self.parse_links(id, buf) {
                 Ok(links) => {
+                    self.history.check()?;
                     let _ = self.known.note(&links.tree, Kind::Tree);
                     links.parents().for_each(|id| self.note_commit(&id));
                     Some(Parsed::Other(kind))
