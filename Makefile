@@ -143,6 +143,7 @@ lint: test-tools
 	sh tests/lint-scripts
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked --manifest-path fuzz/Cargo.toml --target-dir target --all-targets -- -D warnings
 
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps

@@ -62,7 +62,9 @@ pub(crate) fn date(data: &[u8]) {
 pub(crate) fn time_zone(data: &[u8]) {
     let mut input = Input(data);
     let times: Vec<i64> = (0..4)
-        .map(|_| i64::from(u16::from_be_bytes([input.byte(), input.byte()])) * 1_000_003 - 3 << 30)
+        .map(|_| {
+            i64::from(u16::from_be_bytes([input.byte(), input.byte()])) * 1_000_003 - (3 << 30)
+        })
         .collect();
     let clocks = time_zone_of(input.0);
     for time_s in times.into_iter().chain([i64::MIN, i64::MAX, 0]) {

@@ -149,7 +149,7 @@ pub(crate) fn state_blocks(data: &[u8]) {
         |number, path, file| {
             visited += 1;
             let _ = (file.id(), file.stat(), file.mode());
-            if visited % 7 == 0 {
+            if visited.is_multiple_of(7) {
                 let _ = tracked.entry(number);
                 let _ = tracked.find(path, file.flags().stage());
             }

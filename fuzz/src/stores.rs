@@ -242,7 +242,7 @@ pub(crate) fn pack_entries(data: &[u8]) {
                 let distance = here - start.copied().unwrap_or(here).min(here);
                 match distance {
                     ..0x80 => vec![distance as u8],
-                    _ => vec![(distance >> 7) as u8 - 1 | 0x80, distance as u8 & 0x7f],
+                    _ => vec![((distance >> 7) as u8 - 1) | 0x80, distance as u8 & 0x7f],
                 }
             }
             7 => id_of(hash, base).as_slice().to_vec(),
