@@ -76,6 +76,8 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
     }
     let end = Instant::now().checked_add(START_STOP_TIMEOUT);
     loop {
+        // It may end after it was ready, for want of memory.
+        let has_ended = !is_ready || matches!(child.try_wait(), Ok(Some(_)));
         match client.ask(&Request::Ping) {
             Ok(answer) if answer.pid == child.id() => {
                 return Reply::printed(format!("started (pid {})\n", answer.pid), 0);
@@ -88,7 +90,7 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
                     0,
                 );
             }
-            Err(Unanswered::Absent | Unanswered::Broken) if !is_ready => {
+            Err(Unanswered::Absent | Unanswered::Broken) if has_ended => {
                 return not_started(child);
             }
             Err(Unanswered::Absent | Unanswered::Broken) => {}
