@@ -1,7 +1,7 @@
 //! Turns a parsed command line of `hg status` into the reply.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bstr::BString;
@@ -11,16 +11,17 @@ use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
 use vigil_hg::narrow;
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::Revisions;
-use vigil_stamp::paths::bytes_of;
 
 use super::arguments::Arguments;
 use super::color::Colors;
+use super::configuration::{Detailed, failure, of_user, refuse_to_name};
 use super::defaults_and_aliases;
 use super::extensions::{self, ExtensionQuestion};
 use super::own_format::Report;
 use super::paging::{Paging, paging};
 use super::pair::Pair;
 use super::question::{Question, shown};
+use super::refusals;
 use super::session::SessionQuestion;
 use super::settings::{self, Settings};
 use super::show::Format;
@@ -46,88 +47,7 @@ pub(super) struct Failed {
     pub(super) colors: Option<Vec<&'static str>>,
 }
 
-/// Reads the configuration of the user with the values of `--config`. Sets `detailed` as [`settings::is_detailed`].
-///
-/// # Errors
-/// The configuration is wrong.
-pub(super) fn of_user<'p>(
-    process: &'p ProcessContext<'p>,
-    options: &[BString],
-    detailed: &mut Detailed,
-) -> Result<Layers<'p>, Abort> {
-    let read = |options: &[BString]| Layers::checked(process, options, settings::check_first);
-    let layers = read(options).inspect_err(|_: &Abort| {
-        // The options before the wrong one are in effect already.
-        let before = (0..options.len()).rev();
-        let mut before = before.filter_map(|len| read(options.get(..len)?).ok());
-        let layers = before.next();
-        *detailed = layers.map_or(Ok(false), |layers| settings::is_detailed(layers.config()));
-    })?;
-    *detailed = settings::is_detailed(layers.config());
-    Ok(layers)
-}
-
-/// Reads the configuration that Mercurial reads before it parses the command line: with `layers`, those of
-/// [`of_user`] for the same `options`, that of the repository around the working directory, then that of the repository
-/// `named` (`-R`; empty if none is). What it says meanwhile is added to `said`.
-///
-/// # Errors
-/// The configuration is wrong, or only Mercurial knows what it would say.
-pub(super) fn read_before_parsing(
-    process: &ProcessContext<'_>,
-    layers: Layers<'_>,
-    options: &[BString],
-    named: &BString,
-    said: &mut Vec<u8>,
-) -> Result<(), Abort> {
-    let around = match repository::find(&process.cwd) {
-        Some(root) => repository::configure(layers, &root)?,
-        None => layers.finish(),
-    };
-    add_lines(said, &around.warnings);
-    let mut paths = around.config.section("paths");
-    if named.is_empty() || paths.any(|item| item.name == *named) {
-        return Ok(());
-    }
-    let Ok(root) = repository::locate(process, Some(named)) else {
-        return Ok(());
-    };
-    let layers = of_user(process, options, &mut Ok(false))?;
-    let configuration = refuse_to_name(named, &root, repository::configure(layers, &root))?;
-    add_lines(said, &configuration.warnings);
-    Ok(())
-}
-
-/// Returns the configuration of the repository at `root`, as it was `read`, if it is `named` in another way.
-///
-/// # Errors
-/// It cannot be used, or Mercurial says something of it.
-fn refuse_to_name(
-    named: &BString,
-    root: &Path,
-    read: Result<Configuration, Abort>,
-) -> Result<Configuration, Abort> {
-    let is_silent = |read: &Configuration| read.warnings.is_empty();
-    if *named != bytes_of(root) && !read.as_ref().is_ok_and(is_silent) {
-        // Mercurial names the files as the repository is named.
-        let said = "messages about the configuration of a repository that is named (--repository)";
-        return Err(Abort::unsupported(said));
-    }
-    read
-}
-
-/// Returns what to say of `abort`, given [`settings::is_detailed`].
-pub(super) fn failure(abort: Abort, detailed: &Detailed) -> Abort {
-    match detailed {
-        Err(unsupported) if abort.kind != Kind::Unsupported => unsupported.clone(),
-        _ => abort,
-    }
-}
-
-/// The result of [`settings::is_detailed`].
-pub(super) type Detailed = Result<bool, Abort>;
-
-/// Answers, using what is `known` of the working copy. Sets `detailed` to `ui.detailed-exit-code`.
+/// Answers, using what is kept of the working copy. Sets `detailed` to `ui.detailed-exit-code`.
 pub(super) fn answer(
     arguments: &Arguments,
     process: &ProcessContext<'_>,
@@ -222,8 +142,14 @@ impl Run<'_> {
         self.traceback = settings.traceback;
         let colors =
             self.choose_pager_and_colors(config, arguments, is_formatted, settings.debug)?;
-        let repository = checked(repository, config)?;
-        self.refuse_unsupported(arguments, config, &repository, configuration.is_tweaked)?;
+        let repository = refusals::checked(repository, config)?;
+        refusals::refuse_unsupported(
+            arguments,
+            config,
+            &repository,
+            configuration.is_tweaked,
+            self.process,
+        )?;
         if let Some(unsupported) = settings::unsupported_untrusted(&configuration.untrusted) {
             return Err(Abort::unsupported(unsupported));
         }
@@ -231,7 +157,9 @@ impl Run<'_> {
         let line_endings = extensions::line_endings(&repository, config, self.process)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let looks_for_unknown = settings.is_terse() || shown.unknown;
-        self.decline_in_daemon(arguments, config, looks_for_unknown || !shown.ignored)?;
+        if self.working_copy.is_kept() {
+            refusals::decline_in_daemon(arguments, config, looks_for_unknown || !shown.ignored)?;
+        }
         if arguments.names_changesets() && settings.is_terse() && arguments.change.is_none() {
             let message = "cannot use --terse with --rev";
             return Err(Abort::of(Kind::Input, message));
@@ -463,93 +391,5 @@ impl Run<'_> {
             true => Err(Abort::unsupported(bytes!("the setting paths.", named))),
             false => Ok(()),
         }
-    }
-
-    /// In a daemon, refuses questions that a daemon does not answer.
-    ///
-    /// # Errors
-    /// The question is one of those, or `is_kept` is false: nothing would be kept for it.
-    fn decline_in_daemon(
-        &self,
-        arguments: &Arguments,
-        config: &Config,
-        is_kept: bool,
-    ) -> Result<(), Abort> {
-        if !self.working_copy.is_kept() {
-            return Ok(());
-        }
-        let left = if !config.boolean("vigil", "daemon", true)? {
-            "a daemon that the configuration does not want"
-        } else if !is_kept {
-            "a status of ignored files alone, by a daemon"
-        } else if arguments.names_changesets() || arguments.subrepos {
-            "other changesets and repositories, by a daemon"
-        } else if !arguments.is_for_a_daemon() {
-            "what the configuration adds to the command line, by a daemon"
-        } else {
-            return Ok(());
-        };
-        Err(Abort::unsupported(left))
-    }
-
-    fn refuse_unsupported(
-        &self,
-        arguments: &Arguments,
-        config: &Config,
-        repository: &Repository,
-        is_tweaked: bool,
-    ) -> Result<(), Abort> {
-        if let Some(option) = arguments.only_mercurial {
-            return Err(Abort::unsupported(bytes!("the option --", option)));
-        }
-        if let Some(unsupported) = settings::unsupported_setting(config) {
-            return Err(Abort::unsupported(unsupported));
-        }
-        if !arguments.revisions.is_empty() && arguments.change.is_some() {
-            let message = "cannot specify both --rev and --change";
-            return Err(Abort::of(Kind::Input, message));
-        }
-        if let Some(unsupported) =
-            settings::unsupported_output(config, is_tweaked, arguments, self.process)
-        {
-            return Err(Abort::unsupported(unsupported));
-        }
-        let names = arguments.revisions.iter().chain(&arguments.change);
-        let is_utf8 = settings::is_utf8(self.process, arguments);
-        if !is_utf8 && !names.clone().all(|name| name.is_ascii()) {
-            let message = "names of changesets in another encoding than UTF-8";
-            return Err(Abort::unsupported(message));
-        }
-        if let Some(unsupported) =
-            settings::unsupported_names(config, repository, names, arguments.hidden)
-        {
-            return Err(Abort::unsupported(unsupported));
-        }
-        if repository.is_sparse()
-            && config.has("sparse", "missingwarning")
-            && (arguments.debug || config.boolean("ui", "debug", false)?)
-        {
-            let message = "messages about missing profiles (--debug)";
-            return Err(Abort::unsupported(message));
-        }
-        if self.process.get("HG_PENDING").is_some() {
-            return Err(Abort::unsupported("a pending transaction (HG_PENDING)"));
-        }
-        Ok(())
-    }
-}
-
-/// Returns the `opened` repository if all that it requires is understood.
-///
-/// # Errors
-/// It was not opened or is not understood, or `config` may have Mercurial open it in another way, or upgrade it first.
-fn checked(opened: Result<Repository, Abort>, config: &Config) -> Result<Repository, Abort> {
-    let not_opened = |abort| settings::not_opened(config, abort);
-    let repository = opened.map_err(not_opened)?;
-    repository.requirements.check().map_err(not_opened)?;
-    extensions::check_required(config, &repository.requirements).map_err(not_opened)?;
-    match settings::unsupported_upgrade(config, &repository.requirements)? {
-        Some(unsupported) => Err(Abort::unsupported(unsupported)),
-        None => Ok(repository),
     }
 }

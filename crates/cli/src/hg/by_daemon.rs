@@ -13,8 +13,8 @@ use vigil_hg::config::ProcessContext;
 use vigil_hg::repository;
 use vigil_stamp::paths::bytes_of;
 
-use super::answer;
 use super::arguments::Arguments;
+use super::configuration;
 use super::own_commands::{OwnFormat, is_mercurial, to_hg_arguments};
 use super::paging::{Paging, paging};
 use super::settings::{self, Settings};
@@ -51,7 +51,7 @@ fn paging_of(
     process: &ProcessContext<'_>,
     is_terminal: bool,
 ) -> Result<Option<Paging>, Abort> {
-    let layers = answer::of_user(process, &parsed.config, &mut Ok(false))?;
+    let layers = configuration::of_user(process, &parsed.config, &mut Ok(false))?;
     let root = match other_root(parsed, process) {
         Some(root) => Some(root),
         None => repository::find(&process.cwd),

@@ -6,6 +6,7 @@ mod between;
 mod by_daemon;
 mod color;
 mod complaint;
+mod configuration;
 mod daemon_writer;
 mod defaults_and_aliases;
 mod early_options;
@@ -20,6 +21,7 @@ mod paging;
 mod pair;
 mod paths;
 mod question;
+mod refusals;
 mod session;
 mod settings;
 mod show;
@@ -46,10 +48,10 @@ use crate::options::{Table, Value, usage_without_table};
 use crate::pager;
 use crate::reply::{Reply, bytes};
 
-use answer::Detailed;
 use arguments::{Arguments, UsageError};
 pub(crate) use by_daemon::{start_for, wants_daemon, watched};
 pub(crate) use complaint::complain;
+use configuration::Detailed;
 pub(crate) use daemon_writer::answer_from_session;
 use early_options::EarlyOptions;
 pub(crate) use open::{Opened, open, places, state_places, state_report, state_verification};
@@ -150,7 +152,7 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
         (Ok(()), Ok(detailed)) => wrong.into_reply(detailed),
         (Ok(()), Err(unsupported)) => complain(&unsupported, false),
         (Err(abort), detailed) => {
-            let abort = answer::failure(abort, &detailed);
+            let abort = configuration::failure(abort, &detailed);
             complain(&abort, detailed.unwrap_or(false))
         }
     };
@@ -173,8 +175,8 @@ fn read_before_parsing(
         cwd: directory(&early.cwd, environment)?,
         ..open::process_of(environment, &variable)
     };
-    let layers = answer::of_user(&process, &early.config, &mut Ok(false))?;
-    answer::read_before_parsing(&process, layers, &early.config, &early.repository, said)
+    let layers = configuration::of_user(&process, &early.config, &mut Ok(false))?;
+    configuration::read_before_parsing(&process, layers, &early.config, &early.repository, said)
 }
 
 /// Checks what Mercurial checks before it parses the command line: the user's configuration, and that the working
@@ -190,14 +192,14 @@ fn check_before_parsing(
     let variable = |name: &str| environment.get(name).map(BString::from);
     let process = open::process_of(environment, &variable);
     let mut detailed = Ok(false);
-    let checked = match answer::of_user(&process, config, &mut detailed) {
+    let checked = match configuration::of_user(&process, config, &mut detailed) {
         Err(abort) => Err(abort),
         Ok(_) => directory(cwd, environment).map(drop),
     };
     match checked {
         Ok(()) => Ok(detailed),
         Err(abort) => {
-            let abort = answer::failure(abort, &detailed);
+            let abort = configuration::failure(abort, &detailed);
             Err(complain(&abort, detailed.unwrap_or(false)))
         }
     }
