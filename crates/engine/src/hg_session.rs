@@ -223,6 +223,17 @@ impl HgSession {
         Ok(Parents { nodes, unknown })
     }
 
+    /// Whether the first parent is not in the changelog, where it may have been before, and may be again.
+    fn lacks_parent(&mut self, repository: &Repository) -> bool {
+        let unknown = self
+            .parents(repository)
+            .ok()
+            .and_then(|parents| parents.unknown);
+        let recorded = self.recorded.as_ref();
+        let first = recorded.and_then(|recorded| recorded.dirstate.parents().first().copied());
+        unknown.is_some() && unknown == first
+    }
+
     /// Returns what is checked out besides files, in a working copy with these `parents`.
     pub fn checkout(&mut self, repository: &Repository, parents: [Node; 2]) -> Checkout {
         let phase = self.phase.read(repository, &parents[0]);
@@ -299,6 +310,7 @@ impl HgSession {
         request: &HgRequest<'_>,
         walks: bool,
     ) -> Result<(HgStatus, HasUnreadable), Abort> {
+        let lacks_parent = self.lacks_parent(request.repository);
         let Some(recorded) = &mut self.recorded else {
             return Err(Abort::plain("the dirstate was not read"));
         };
@@ -341,6 +353,7 @@ impl HgSession {
             request,
             dirstate: &recorded.dirstate,
             line_endings: self.line_endings.clone(),
+            lacks_parent,
             walks,
         };
         let mut has_unreadable = HasUnreadable(false);

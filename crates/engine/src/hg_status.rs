@@ -57,6 +57,8 @@ pub(crate) struct HgQuestion<'q> {
     pub(crate) dirstate: &'q Dirstate,
     /// How files are converted before they are compared.
     pub(crate) line_endings: Option<Arc<LineEndings>>,
+    /// Whether the first parent is not in the changelog.
+    pub(crate) lacks_parent: bool,
     /// Whether the whole working copy is walked, even if only recorded files are asked for.
     pub(crate) walks: bool,
 }
@@ -159,6 +161,7 @@ pub(crate) fn status_of<'f>(
         is_remembered: recorded.is_remembered,
         ignored_directories: recorded.ignored_directories.clone(),
         line_endings: question.line_endings.clone(),
+        lacks_parent: question.lacks_parent,
     });
     let is_filtered = !request.matcher.is_everything();
     let look = |inputs: ScanInputs<'_>| scan(question, recorded.tracked, &system, inputs);

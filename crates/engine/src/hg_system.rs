@@ -115,6 +115,8 @@ pub(crate) struct HgSystemInputs<'a> {
     pub(crate) ignored_directories: Option<Arc<[BString]>>,
     /// How files are converted before they are compared.
     pub(crate) line_endings: Option<Arc<LineEndings>>,
+    /// Whether the first parent is not in the changelog: then files are compared as if there were none.
+    pub(crate) lacks_parent: bool,
 }
 
 /// A working copy, as of one question.
@@ -219,7 +221,10 @@ impl<'a> HgSystem<'a> {
     /// Identifies what the contents of the file at `path` are compared with. The number changes with the first parent, and when
     /// the file's revlog is written. `None` if that could still happen without showing.
     pub(crate) fn compared_with(&self, path: &BStr) -> Option<u64> {
-        let [p1, _] = self.inputs.dirstate.parents();
+        let [p1, _] = match self.inputs.lacks_parent {
+            true => Default::default(),
+            false => self.inputs.dirstate.parents(),
+        };
         let stamp = match stat_path(&self.inputs.store.file_index(path)) {
             Ok(stat) => Some(Stamp::trusted(&stat, self.inputs.now)?.to_bytes()),
             Err(error) if is_missing(error) => None,

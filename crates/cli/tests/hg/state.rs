@@ -115,3 +115,40 @@ fn a_wrong_state_is_found_by_verify() {
         }
     }
 }
+
+#[test]
+fn what_was_compared_with_a_changeset_does_not_hold_without_it() {
+    for hg in hg_programs() {
+        for is_v2 in [false, true] {
+            let working = WorkingCopy::new(&hg, is_v2);
+            // The last changeset, which goes, leaves the history of the first file as it is.
+            for name in ["a", "b"] {
+                working.write(name, "1");
+                working.commit(name);
+            }
+            let with = [
+                "--config",
+                "extensions.share=",
+                "--config",
+                "extensions.strip=",
+            ];
+            let hg = |arguments: &[&str]| working.hg(&[&with[..], arguments].concat());
+            hg(&["share", "-q", ".", "../share"]);
+            // Only the contents tell that these are the same.
+            let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_500_000_000);
+            for name in ["a", "b"] {
+                let file = std::fs::File::options()
+                    .write(true)
+                    .open(working.path("../share").join(name));
+                file.unwrap().set_modified(old).unwrap();
+            }
+            for _ in 0..2 {
+                let output = working.run_vigil("../share", &["hg", "status"]);
+                assert!(output.stdout.is_empty());
+            }
+            hg(&["strip", "-q", "--no-backup", "."]);
+            working.assert_same_as_hg_in("../share", &["status"]);
+            working.assert_same_as_hg_in("../share", &["status"]);
+        }
+    }
+}

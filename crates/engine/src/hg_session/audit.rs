@@ -53,6 +53,7 @@ impl HgSession {
             ignored: ignored != IgnoredMode::No,
         };
         self.status(&request)?.compared()?;
+        let lacks_parent = self.lacks_parent(repository);
         let (Some(recorded), Some(watched)) = (&self.recorded, &self.watched) else {
             return Ok(Some(Vec::new()));
         };
@@ -72,6 +73,7 @@ impl HgSession {
             dirstate: &recorded.dirstate,
             // A session that is kept converts nothing.
             line_endings: None,
+            lacks_parent,
             walks: true,
         };
         let files = RecordedFiles {

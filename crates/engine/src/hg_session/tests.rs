@@ -565,6 +565,7 @@ fn nothing_is_kept_of_a_file_that_could_not_be_read() {
         is_remembered: true,
         ignored_directories: None,
         line_endings: None,
+        lacks_parent: false,
     });
     let id = ObjectId::null(HashKind::Sha1);
     // A folder can be opened, but not read as a file.

@@ -276,6 +276,8 @@ fn recorded(
                 is_remembered: false,
                 ignored_directories: None,
                 line_endings: None,
+                // Nothing is kept.
+                lacks_parent: false,
             });
             system.compared(path, stat)?
         }
