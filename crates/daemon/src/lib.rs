@@ -16,6 +16,7 @@ pub mod fsmonitor;
 pub mod fuzzing;
 mod git_sockets;
 pub mod gitstatusd;
+mod locate;
 mod log;
 mod mounts;
 mod open_questions;

@@ -91,7 +91,7 @@ const OF_MERCURIAL: &[u8] = b"HG";
 
 /// The name by which the client's shell reached its directory. By that, too, git may include configuration. No session is bound
 /// to it: where it matters, the client answers itself.
-const DIRECTORY: &str = "PWD";
+pub(crate) const DIRECTORY: &str = "PWD";
 
 /// Whether the variable `name` is sent, if it is set.
 pub fn is_sent(name: &BStr) -> bool {
