@@ -108,7 +108,8 @@ pub(crate) fn begin_anywhere(environment: &Environment) -> Result<(), Reply> {
     }
 }
 
-/// As [`begin`], for long output that needs no repository and is paged unless something forbids it.
+/// As [`begin`], for long output that needs no repository and is paged unless something forbids it, or nobody named a pager and
+/// there is none.
 ///
 /// # Errors
 /// As for [`begin`].
@@ -164,16 +165,15 @@ fn begin_if(
     if !io::stdout().is_terminal() {
         return Ok(());
     }
-    let program = match environment.get("GIT_PAGER") {
-        Some(program) => program.to_owned(),
+    let named = match environment.get("GIT_PAGER") {
+        Some(program) => Some(program.to_owned()),
         None => match configured.map_or_else(|| core_pager(config), |program| Ok(Some(program)))? {
-            Some(program) => program,
-            None => environment
-                .get("PAGER")
-                .unwrap_or(DEFAULT.into())
-                .to_owned(),
+            Some(program) => Some(program),
+            None => environment.get("PAGER").map(BStr::to_owned),
         },
     };
+    let can_do_without = is_wanted.is_none() && named.is_none();
+    let program = named.unwrap_or_else(|| DEFAULT.into());
     if program.is_empty() || program == "cat" {
         return Ok(());
     }
@@ -181,7 +181,11 @@ fn begin_if(
     if let Some(width) = terminal_width(environment) {
         environment.set("COLUMNS", width.to_string());
     }
-    let pager = start(program.as_bstr(), environment, directory)?;
+    let pager = match start(program.as_bstr(), environment, directory) {
+        // In a small container the text is better than a complaint about a pager that nobody wanted.
+        Err(_) if can_do_without => return Ok(()),
+        started => started?,
+    };
     environment.set(IN_USE, "true");
     *running = Some(pager);
     Ok(())

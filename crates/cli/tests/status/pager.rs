@@ -291,6 +291,31 @@ fn outside_of_a_repository_nothing_but_help_is_paged() {
     assert!(!is_marked(&text), "{text}");
 }
 
+/// In a small container there is neither man(1) nor a pager. A pager that somebody chose is still missed.
+#[test]
+fn without_a_pager_a_manual_page_is_shown_as_it_is() {
+    let sandbox = Sandbox::empty();
+    let empty = sandbox.root().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let set = format!("PATH='{}'", empty.display());
+    let shown = |words: &str| terminal_output(&sandbox, "", &format!("{set} {words}"), &[]);
+    for help in ["help status", "--help status"] {
+        let (code, text) = shown(&format!("{VIGIL} {help}"));
+        assert_eq!(code, 0, "{text}");
+        assert!(text.starts_with("NAME\r\n"), "{text}");
+        assert!(text.contains("\r\nSEE ALSO\r\n"), "{text}");
+    }
+    for words in [
+        format!("{VIGIL} -p help status"),
+        format!("{VIGIL} -c core.pager=less help status"),
+        format!("PAGER=less {VIGIL} help status"),
+    ] {
+        let (code, text) = shown(&words);
+        assert_eq!(code, 128, "{text}");
+        assert!(text.contains("unable to execute pager 'less'"), "{text}");
+    }
+}
+
 #[test]
 fn vigil_s_own_commands_are_paged_by_the_same_rules() {
     let sandbox = changed_repository();
