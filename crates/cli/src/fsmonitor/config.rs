@@ -1,10 +1,11 @@
 //! Values of git's configuration, read and written by git itself.
 
-use std::process::{Command, Stdio};
-
-use bstr::{BStr, BString, ByteSlice};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Output, Stdio};
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::errno;
 
 /// Whose configuration is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +28,9 @@ impl Scope {
 /// Reads the values of `key`.
 ///
 /// # Errors
-/// git's message.
+/// git's message, or why it cannot be run.
 pub(super) fn values(scope: Scope, key: &str) -> Result<Vec<BString>, BString> {
-    let arguments = ["config", scope.option(), "--null", "--get-all", key];
-    let output = Command::new("git")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output();
-    let output = output.map_err(|error| BString::from(error.to_string()))?;
+    let output = git_config(&[scope.option(), "--null", "--get-all", key], None)?;
     match output.status.code() {
         Some(0) => {
             let values = output.stdout.strip_suffix(b"\0").unwrap_or(&output.stdout);
@@ -49,7 +45,7 @@ pub(super) fn values(scope: Scope, key: &str) -> Result<Vec<BString>, BString> {
 /// Replaces the values of `key` by `values`.
 ///
 /// # Errors
-/// git's message.
+/// As for [`values`].
 pub(super) fn set(scope: Scope, key: &str, values: &[BString]) -> Result<(), BString> {
     if !self::values(scope, key)?.is_empty() {
         run(&[scope.option(), "--unset-all", key], None)?;
@@ -61,13 +57,19 @@ pub(super) fn set(scope: Scope, key: &str, values: &[BString]) -> Result<(), BSt
 }
 
 fn run(arguments: &[&str], value: Option<&BStr>) -> Result<(), BString> {
-    let mut command = Command::new("git");
-    command.arg("config").args(arguments).stdin(Stdio::null());
-    command.args(value.map(|value| OsStr::from_bytes(value)));
-    let output = command.output();
-    let output = output.map_err(|error| BString::from(error.to_string()))?;
+    let output = git_config(arguments, value)?;
     match output.status.success() {
         true => Ok(()),
         false => Err(output.stderr.trim_end().into()),
     }
+}
+
+/// Runs `git config`, and says why if it cannot be run.
+fn git_config(arguments: &[&str], value: Option<&BStr>) -> Result<Output, BString> {
+    let mut command = Command::new("git");
+    command.arg("config").args(arguments).stdin(Stdio::null());
+    command.args(value.map(|value| OsStr::from_bytes(value)));
+    command
+        .output()
+        .map_err(|error| format!("cannot run git: {}", errno::text_of(&error)).into())
 }

@@ -80,6 +80,7 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
         refuse_if_shared(&target.folder)?;
     }
     let kept = |error: io::Error| cannot_keep(&target.folder, &error);
+    let program = this_program()?;
     if let Some(changed) = installed(&target)? {
         // Restore the original values first, so that they are the ones that are kept.
         restore(&target, &changed)?;
@@ -94,7 +95,7 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
     match mechanism {
         Mechanism::Hook => {
             let hook = target.folder.join(HOOK);
-            link(&hook).map_err(kept)?;
+            link(&hook, &program).map_err(kept)?;
             settings.push(("core.fsmonitor", as_command(&hook)));
         }
         Mechanism::Socket => {
@@ -237,9 +238,16 @@ fn restore(target: &ConfigTarget, changed: &[Changed]) -> Result<Vec<u8>, Reply>
     Ok(said)
 }
 
-/// Makes `hook` a symbolic link to this program.
-fn link(hook: &Path) -> io::Result<()> {
-    let program = fs::read_link("/proc/self/exe")?;
+/// The path of this program's file.
+fn this_program() -> Result<PathBuf, Reply> {
+    fs::read_link("/proc/self/exe").map_err(|error| {
+        let reason = errno::text_of(&error);
+        Reply::error(&format!("cannot tell where this program is: {reason}"))
+    })
+}
+
+/// Makes `hook` a symbolic link to `program`.
+fn link(hook: &Path, program: &Path) -> io::Result<()> {
     remove_if_there(hook)?;
     symlink(program, hook)
 }

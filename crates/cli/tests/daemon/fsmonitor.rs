@@ -950,6 +950,23 @@ fn uninstalling_restores_the_earlier_configuration() {
 }
 
 #[test]
+fn where_there_is_no_git_nothing_is_configured_and_the_reason_said() {
+    let sandbox = Sandbox::with_repository();
+    let told = |arguments: &[&str]| {
+        let mut command = sandbox.command(VIGIL, "work", &[&["fsmonitor"], arguments].concat());
+        let output = command.env("PATH", sandbox.path("")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(told(&["install"]), "error: there is no git\n");
+    let cannot = "error: cannot run git: No such file or directory\n";
+    assert_eq!(told(&["uninstall"]), cannot);
+    // It went after it was configured.
+    install_monitor(&sandbox, false);
+    assert_eq!(told(&["uninstall"]), cannot);
+}
+
+#[test]
 fn the_hook_always_has_an_answer() {
     let sandbox = Sandbox::with_repository();
     let ask = |arguments: &[&str]| {

@@ -426,5 +426,11 @@ fn without_proc() {
     let (code, message) = sandbox.vigil_daemon(&["start"]);
     assert_eq!(code, Some(1), "{message}");
     assert!(message.contains("cannot run /proc/self/exe"), "{message}");
+    let installed = sandbox.vigil("work", &["fsmonitor", "install", "--hook"]);
+    let message = String::from_utf8(installed.stderr).unwrap();
+    assert_eq!(
+        message,
+        "error: cannot tell where this program is: No such file or directory\n"
+    );
     sandbox.assert_answered_as_by_git("work");
 }
