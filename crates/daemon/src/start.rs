@@ -136,13 +136,15 @@ impl Starter {
     }
 }
 
-/// Leaves the session of the parent process, and closes all inherited descriptors but the standard streams. Must be called
-/// before this process opens anything.
+/// Leaves the session of the parent process, closes all inherited descriptors but the standard streams, and takes the name
+/// under which a user looks for this process. Must be called before this process opens anything.
 ///
 /// # Errors
 /// A system call failed.
 pub fn detach() -> Result<(), Errno> {
     ending::close_inherited();
+    // The system named it after the link by which it was started. Threads that have no name of their own get this one.
+    rustix::thread::set_name(c"vigil")?;
     // A process that leads its group already, because it was started otherwise, stays in its session.
     match rustix::process::setsid() {
         Ok(_) | Err(Errno::PERM) => Ok(()),

@@ -148,6 +148,9 @@ fn a_daemon_leaves_the_session_the_folder_and_the_descriptors_of_its_starter() {
     let stat = std::fs::read_to_string(of("stat")).unwrap();
     let session = stat.rsplit_once(") ").unwrap().1.split(' ').nth(3).unwrap();
     assert_eq!(session, pid.to_string());
+    // By this name ps(1), top(1) and pkill(1) know it.
+    let name = std::fs::read_to_string(of("comm")).unwrap();
+    assert_eq!(name, "vigil\n");
     assert_eq!(sandbox.vigil_daemon(&["stop"]).0, Some(0));
 }
 
