@@ -27,6 +27,7 @@ pub(super) fn script(root: &Position) -> String {
 _vigil() {{
     \local IFS=$' \t\n' word current option='' before='' place='' command='' at=1 only_arguments=''
     \local options='' opposites='' words='' kind='' value_words='' value_kind='' takes_next='' quoted='' unquoted='' folder=''
+    \local opened='' outside=''
     COMPREPLY=()
     current=${{COMP_WORDS[COMP_CWORD]-}}
     # A value may be joined to its option, or be the next word.
@@ -100,7 +101,8 @@ _vigil() {{
         case $kind in
         path | folder)
             __vigil_unquote "$current"
-            \compopt -o filenames +o default +o bashdefault 2>/dev/null || \true
+            # Not as file names (-o filenames): bash looks for those here, and expands the names of those that it does not find.
+            \compopt +o default +o bashdefault 2>/dev/null || \true
             while IFS= \read -r word; do
                 if [[ -n $word ]]; then
                     COMPREPLY+=("$word")
@@ -135,20 +137,21 @@ _vigil() {{
     \return 0
 }}
 
-# Sets `unquoted` to the word $1 without its quotes, and with the home directory in place of a tilde.
+# Sets `unquoted` to the word $1 without its quotes, and with the home directory in place of a tilde. If a quote is still open at
+# the end, `opened` is that, and `outside` what stands before it.
 __vigil_unquote() {{
-    \local rest="$1" quote='' first=''
-    unquoted=''
+    \local rest="$1" first=''
+    unquoted='' opened='' outside=''
     case $rest in
     '~' | '~/'*) unquoted=${{HOME-}} rest=${{rest:1}} ;;
     esac
     while [[ -n $rest ]]; do
         first=${{rest:0:1}} rest=${{rest:1}}
-        case $quote$first in
-        \' | \") quote=$first ;;
-        \'\' | \"\") quote='' ;;
+        case $opened$first in
+        \' | \") opened=$first outside=$unquoted ;;
+        \'\' | \"\") opened='' ;;
         \\ | \"\\)
-            if [[ -z $quote || $rest == [\$\`\"\\]* ]]; then
+            if [[ -z $opened || $rest == [\$\`\"\\]* ]]; then
                 first=${{rest:0:1}} rest=${{rest:1}}
             fi
             unquoted+=$first
@@ -158,18 +161,50 @@ __vigil_unquote() {{
     done
 }}
 
-# Prints the paths below `folder` that begin with `unquoted`, only folders if that is the `kind`. Call this in a subshell.
+# Prints the paths below `folder` that begin with `unquoted`, only folders if that is the `kind`, quoted, one to a line. Call
+# this in a subshell.
 __vigil_list_paths() {{
-    \local type=-f word=''
+    \local word='' rest='' first='' quoted=''
     CDPATH='' \builtin cd -- "$folder" >/dev/null 2>&1 || \return 0
-    if [[ $kind == folder ]]; then
-        type=-d
-    fi
-    \compgen $type -- "$unquoted" | while IFS= \read -r word; do
-        if [[ -d $word ]]; then
+    # Not with compgen, which expands variables in the names of folders.
+    \unset -v GLOBIGNORE
+    \set +f
+    \shopt -s nullglob dotglob
+    \shopt -u failglob nocaseglob
+    for word in "$unquoted"*; do
+        if [[ $word == . || $word == .. || $word == */. || $word == */.. ]]; then
+            \continue
+        elif [[ -d $word ]]; then
             word+=/
+        elif [[ $kind == folder ]]; then
+            \continue
         fi
-        \printf '%s\n' "$word"
+        if [[ -z $opened ]]; then
+            \printf -v quoted %q "$word"
+            case $quoted in
+            \$\'*) ;;
+            *)
+                # bash ends a word at these, and old releases leave a tilde as it is.
+                quoted=${{quoted//:/\\:}} quoted=${{quoted//=/\\=}}
+                if [[ $quoted == '~'* ]]; then
+                    quoted=\\$quoted
+                fi
+                ;;
+            esac
+            \printf '%s\n' "$quoted"
+        elif [[ $word != *$'\n'* ]]; then
+            # bash replaces only what is behind the quote.
+            rest=${{word#"$outside"}} word=''
+            while [[ -n $rest ]]; do
+                first=${{rest:0:1}} rest=${{rest:1}}
+                case $opened$first in
+                \"[\$\`\"\\]) word+=\\$first ;;
+                \'\') word+="'\\''" ;;
+                *) word+=$first ;;
+                esac
+            done
+            \printf '%s\n' "$word"
+        fi
     done
 }}
 

@@ -4,6 +4,7 @@ use crate::sandbox::{
     COMPLETIONS, ELSEWHERE, EVIL_BRANCH, Sandbox, make_another_repository, repository, script,
     sorted,
 };
+use crate::shell::{Session, Shell};
 
 /// Run before the questions; none of it may change an answer.
 const SETTINGS_BEFORE: [&str; 4] = [
@@ -144,8 +145,61 @@ fn paths_and_commits_are_those_of_the_directory_that_an_option_leads_to() {
             let call = completion_call(line, true);
             let answers = ask(&sandbox, before, &[call]);
             // The separator is a space.
+            let words: Vec<String> = words.iter().map(|word| word.replace(' ', "\\ ")).collect();
             assert_eq!(answers, [words.join(" ")], "{line} after {before}");
         }
+    }
+}
+
+/// bash would look in the current directory for what it takes for names of files, and expand those that are not there.
+#[test]
+fn names_in_the_directory_that_an_option_leads_to_run_nothing() {
+    let sandbox = repository();
+    let elsewhere = sandbox.root().join("elsewhere");
+    let folders = [
+        "u$((a[$(touch ran)]))",
+        "v${x:=`touch ran`}",
+        "w:$((a[$(touch ran)]))",
+        "x\ny",
+        "~z",
+    ];
+    for folder in folders {
+        std::fs::create_dir_all(elsewhere.join(folder)).unwrap();
+        std::fs::write(elsewhere.join(folder).join("it's \"a\" $file"), "").unwrap();
+    }
+    let rc = format!(
+        "source '{}'\nvigil() {{ printf '%s\\0' \"${{@:4}}\" >\"$OUT\"; echo as''ked; }}\n",
+        script(&sandbox, "bash").display()
+    );
+    let out = sandbox.root().join("out");
+    let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+    for begun in [
+        "u",
+        "v",
+        "w",
+        "\"u",
+        "\"v",
+        "'u",
+        "'v",
+        "x",
+        "\\~",
+        "\"v\"\\$'{'",
+    ] {
+        session.send(&format!("vigil -C elsewhere status {begun}\t\t"));
+        session.wait_for("asked");
+        let letter = begun.trim_start_matches(['"', '\'', '\\']);
+        let mut folders = folders.iter();
+        let folder = folders.find(|name| name.as_bytes()[..1] == letter.as_bytes()[..1]);
+        let folder = folder.unwrap();
+        // How bash quotes a newline is not understood when it stands in the word to complete.
+        let file = if begun == "x" { "" } else { "it's \"a\" $file" };
+        let wanted = format!("{folder}/{file}\0");
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), wanted, "{begun}");
+    }
+    session.send("exit");
+    session.end();
+    for folder in ["", "elsewhere"] {
+        assert!(!sandbox.root().join(folder).join("ran").exists());
     }
 }
 
