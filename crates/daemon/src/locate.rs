@@ -86,8 +86,8 @@ pub(crate) fn decline_own_files<'a>(
     }
 }
 
-/// Fails if the client's shell has reached the top of the working tree through symbolic links, and more configuration would be
-/// included by that name.
+/// Fails if the client's shell has reached the top of the working tree, or a submodule that holds its own repository, through
+/// symbolic links, and more configuration would be included by that name.
 pub(crate) fn decline_other_name(
     session: &Session,
     variables: &[(BString, BString)],
@@ -101,8 +101,18 @@ pub(crate) fn decline_other_name(
         return Ok(());
     };
     let id = |path: &Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
+    let is_submodule = || {
+        let holds_repository = stat_path(&logical.join(".git")).is_ok_and(|stat| stat.is_dir());
+        holds_repository
+            && logical
+                .canonicalize()
+                .is_ok_and(|real| real.starts_with(top))
+    };
     let may_depend = logical.is_absolute() && logical != top;
-    if may_depend && repository.config.depends_on_name(logical) && id(logical) == id(top) {
+    if may_depend
+        && repository.config.depends_on_name(logical)
+        && (id(logical) == id(top) || is_submodule())
+    {
         return Err(declined(
             "more is included by another name of the directory",
         ));

@@ -259,9 +259,16 @@ fn what_git_includes_by_the_shells_name_of_the_directory_is_included() {
     sandbox.write("more", "[core]\n\texcludesFile = ~/ignored\n");
     sandbox.write("work/new.o", "");
     sandbox.write("work/dir/new.o", "");
+    // A submodule that holds its own repository has a relative name for that, too.
+    let submodule = sandbox.path("work/sub");
+    sandbox.git_in("work", &["init", "-q", "sub"]);
+    sandbox.git_in("work/sub", &["commit", "-q", "--allow-empty", "-m", "1"]);
+    sandbox.git_in("work", &["add", "sub"]);
+    sandbox.write("work/sub/new.o", "");
     std::os::unix::fs::symlink(".", sandbox.path("linked")).unwrap();
     let logical = sandbox.path("linked/work");
     let condition = format!("includeIf.gitdir:{}/.path", logical.display());
+    let submodule_logical = logical.join("sub");
     sandbox.git_in("work", &["config", "--global", &condition, "~/more"]);
     let prompt = |pwd: &str, alone: bool| {
         let mut command = sandbox.command(VIGIL, "work", &["prompt"]);
@@ -278,6 +285,9 @@ fn what_git_includes_by_the_shells_name_of_the_directory_is_included() {
             ("work", &logical, false),
             ("work/dir", &logical.join("dir"), true),
             ("work/dir", &logical, false),
+            ("work", &submodule, true),
+            ("work", &submodule_logical, false),
+            ("work/sub", &submodule_logical, false),
         ] {
             let pwd = pwd.to_str().unwrap();
             let variables: &[(&str, &str)] = &[("PWD", pwd)];
