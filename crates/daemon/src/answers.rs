@@ -23,7 +23,7 @@ use crate::fsmonitor::{Token, TokenForm, payload};
 use crate::git_sockets::{self, GitSockets, NotServed};
 use crate::gitstatusd::response;
 use crate::locate::{
-    decline_other_name, decline_own_files, is_of_innermost, is_own_index, locate, of_mercurial,
+    decline_for_client, decline_own_files, is_of_innermost, is_own_index, locate, of_mercurial,
     prefix,
 };
 use crate::mounts;
@@ -303,7 +303,7 @@ impl Answers {
             if session.has_dropped_messages() {
                 return Err(declined("there was something to say of it"));
             }
-            decline_other_name(session, &question.variables)?;
+            decline_for_client(session, &question.variables)?;
             let prefix = prefix(session, directory)?;
             let written = self.writer.write(session, prefix, question, &shown);
             look(Dependencies {
@@ -368,7 +368,7 @@ impl Answers {
             return Ok((Response::Record(response::none(id)), None));
         };
         let prompt = |session: &mut Session, unchanged| {
-            decline_other_name(session, &question.variables)?;
+            decline_for_client(session, &question.variables)?;
             let prompt = session
                 .prompt(&question.request, unchanged)
                 .map_err(declined_by)?;
@@ -394,7 +394,7 @@ impl Answers {
         let since = Token::parse(&question.token).map(|token| token.0);
         let slot = self.sessions.slot(key.clone());
         let tell = |session: &mut Session, _| {
-            decline_other_name(session, &question.variables)?;
+            decline_for_client(session, &question.variables)?;
             let index = question.index.as_ref();
             if index.is_some_and(|index| !is_own_index(session, directory, index)) {
                 return Err(declined("another index is asked about"));

@@ -1,7 +1,7 @@
 //! Which working copy a question is about, and whether the same names lead this process to the same files as the client.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::hg_session::{is_innermost, root_around};
@@ -76,22 +76,37 @@ pub(crate) fn is_own_index(session: &Session, directory: &Path, index: &BString)
     said.is_ok_and(|said| said == *own || id(&said).is_some() && id(&said) == id(own))
 }
 
+/// Why the client is left files of its own process.
+const OWN_FILES: &str = "only the client can open a file that it names";
+
 /// Fails if one of the client's `words` may name a file of the client's own process.
 pub(crate) fn decline_own_files<'a>(
     mut words: impl Iterator<Item = &'a BString>,
 ) -> Result<(), Declined> {
     match words.any(|word| variables::may_name_own_files(word)) {
-        true => Err(declined("only the client can open a file that it names")),
+        true => Err(declined(OWN_FILES)),
         false => Ok(()),
     }
 }
 
-/// Fails if the client's shell has reached the top of the working tree, or a submodule that holds its own repository, through
-/// symbolic links, and more configuration would be included by that name.
-pub(crate) fn decline_other_name(
+/// Fails if the client's configuration may lead it to other files than it leads to here.
+pub(crate) fn decline_for_client(
     session: &Session,
     variables: &[(BString, BString)],
 ) -> Result<(), Declined> {
+    let settings = session.settings();
+    let configured = [&settings.excludes_file, &settings.attributes_file];
+    let configured = configured.into_iter().flatten().map(PathBuf::as_path);
+    let mut files = session.repository().config.files().chain(configured);
+    if files.any(|file| variables::may_name_own_files(file.as_os_str().as_bytes())) {
+        return Err(declined(OWN_FILES));
+    }
+    decline_other_name(session, variables)
+}
+
+/// Fails if the client's shell has reached the top of the working tree, or a submodule that holds its own repository, through
+/// symbolic links, and more configuration would be included by that name.
+fn decline_other_name(session: &Session, variables: &[(BString, BString)]) -> Result<(), Declined> {
     let repository = session.repository();
     let logical = variables
         .iter()

@@ -455,6 +455,11 @@ impl Config {
         self.is_fresh_except(|_| false)
     }
 
+    /// The files that were read, or would have been if they existed.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.sources.iter().map(Source::path)
+    }
+
     /// Whether a condition that did not hold would if the shell had reached the current directory by the name `logical`, through
     /// symbolic links (`PWD`).
     pub fn depends_on_name(&self, logical: &Path) -> bool {

@@ -248,6 +248,23 @@ fn a_path_to_what_the_client_has_open_or_stands_in_is_left_to_it() {
         }
         assert!(sandbox.assert_same_without_daemon("work", &["-s"], &[]));
     }
+    // So is one that a file of settings names.
+    for (key, path) in [
+        ("core.excludesFile", "/proc/self/cwd/../ignored"),
+        ("include.path", "/proc/self/cwd/../other/.gitconfig"),
+        ("core.attributesFile", "/dev/stdin"),
+    ] {
+        sandbox.git_in("work", &["config", "--global", key, path]);
+        let by_git = sandbox.command("git", "work", &["status", "-s"]).output();
+        let ours = sandbox.command(VIGIL, "work", &["status", "-s"]).output();
+        let [ours, by_git] = [ours, by_git].map(|output| TextOutput::from(output.unwrap()));
+        assert_eq!(ours, by_git, "{key}");
+        assert!(
+            !sandbox.assert_same_without_daemon("work", &["-s"], &[]),
+            "{key}"
+        );
+        sandbox.git_in("work", &["config", "--global", "--unset", key]);
+    }
 }
 
 /// A shell keeps in `PWD` the symbolic links that it went through, and git compares that name, too.
