@@ -177,7 +177,7 @@ pub(crate) fn depend_on_directory(relevant: &[(BString, BString)]) -> bool {
 const OF_EACH_PROCESS: [&str; 3] = ["/dev/fd", "/dev/std", "/proc/"];
 
 /// Whether `text`, such as the value of a variable, may hold a path that means another file to this process than to the client.
-pub(crate) fn may_name_own_files(text: &[u8]) -> bool {
+pub fn may_name_own_files(text: &[u8]) -> bool {
     let is_in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     OF_EACH_PROCESS.iter().any(|beginning| {
         let mut found = text.find_iter(beginning);

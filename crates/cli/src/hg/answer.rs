@@ -158,7 +158,11 @@ impl Run<'_> {
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let looks_for_unknown = settings.is_terse() || shown.unknown;
         if self.working_copy.is_kept() {
-            refusals::decline_in_daemon(arguments, config, looks_for_unknown || !shown.ignored)?;
+            refusals::decline_in_daemon(
+                arguments,
+                &configuration,
+                looks_for_unknown || !shown.ignored,
+            )?;
         }
         if arguments.names_changesets() && settings.is_terse() && arguments.change.is_none() {
             let message = "cannot use --terse with --rev";

@@ -1,8 +1,10 @@
 //! What only Mercurial can answer, by the command line, the configuration and the requirements of the repository.
 
+use vigil_daemon::variables::may_name_own_files;
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::config::{Config, ProcessContext};
+use vigil_hg::config::{Config, Configuration, ProcessContext};
 use vigil_hg::repository::Repository;
+use vigil_stamp::paths::bytes_of;
 
 use super::arguments::Arguments;
 use super::{extensions, settings};
@@ -81,9 +83,13 @@ pub(super) fn checked(
 /// The question is one of those, or `is_kept` is false: nothing would be kept for it.
 pub(super) fn decline_in_daemon(
     arguments: &Arguments,
-    config: &Config,
+    configuration: &Configuration,
     is_kept: bool,
 ) -> Result<(), Abort> {
+    let config = &configuration.config;
+    let mut files = configuration.files.iter();
+    let ignoring = config.section("ui");
+    let mut ignoring = ignoring.filter(|item| item.name.starts_with(b"ignore"));
     let left = if !config.boolean("vigil", "daemon", true)? {
         "a daemon that the configuration does not want"
     } else if !is_kept {
@@ -92,6 +98,10 @@ pub(super) fn decline_in_daemon(
         "other changesets and repositories, by a daemon"
     } else if !arguments.is_for_a_daemon() {
         "what the configuration adds to the command line, by a daemon"
+    } else if files.any(|file| may_name_own_files(bytes_of(file)))
+        || ignoring.any(|item| may_name_own_files(&item.value))
+    {
+        "files of the client's own process, by a daemon"
     } else {
         return Ok(());
     };

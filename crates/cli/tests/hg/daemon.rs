@@ -531,6 +531,24 @@ fn a_path_to_what_the_client_has_open_is_left_to_it() {
             }
             assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
         }
+        // So is one that a file of settings names.
+        let include = files.join("include");
+        std::fs::write(&include, "[ui]\nignore = ~/patterns\n").unwrap();
+        std::fs::copy(&include, working.path(".hg/include")).unwrap();
+        std::fs::copy(files.join("patterns"), working.path(".hg/patterns")).unwrap();
+        let hgrc = working.path(".hg/hgrc");
+        for line in [
+            "%include /proc/self/cwd/.hg/include\n",
+            "[ui]\nignore = /proc/self/cwd/.hg/patterns\n",
+        ] {
+            std::fs::write(&hgrc, line).unwrap();
+            let (stdout, _, _) = working.vigil(&["status"]);
+            assert_eq!(stdout, "? b\n", "{line}");
+            assert!(
+                !served.assert_same_without_daemon(&["hg", "status"], &[]),
+                "{line}"
+            );
+        }
     }
 }
 
