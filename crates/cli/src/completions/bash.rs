@@ -165,6 +165,8 @@ __vigil_unquote() {{
 # this in a subshell.
 __vigil_list_paths() {{
     \local word='' rest='' first='' quoted=''
+    # A lone dash would mean the former directory.
+    [[ $folder == /* ]] || folder=./$folder
     CDPATH='' \builtin cd -- "$folder" >/dev/null 2>&1 || \return 0
     # Not with compgen, which expands variables in the names of folders.
     \unset -v GLOBIGNORE

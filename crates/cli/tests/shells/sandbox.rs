@@ -76,6 +76,10 @@ pub(crate) fn make_another_repository(sandbox: &Sandbox) {
     let top = sandbox.root().join("another one");
     std::fs::create_dir_all(top.join("found-folder/below")).unwrap();
     std::fs::write(top.join("found file"), "").unwrap();
+    // To cd, a lone dash is the former directory.
+    let dash = sandbox.root().join("work/-");
+    std::fs::create_dir(&dash).unwrap();
+    std::fs::write(dash.join("dashed"), "").unwrap();
     let git = |arguments: &[&str]| sandbox.git_in(&top, arguments);
     git(&["init", "-q", "-b", "found"]);
     git(&["add", "."]);
@@ -104,6 +108,7 @@ pub(crate) const ELSEWHERE: &[(&str, &[&str])] = &[
     ("vigil -C /nowhere status so", &[]),
     ("vigil -C /nowhere describe fo", &[]),
     ("vigil -C .. -c a.b=c status wo", &["work/"]),
+    ("vigil -C - status da", &["dashed"]),
 ];
 
 /// The sorted words of `text`, without duplicates, to be compared with those of [`COMPLETIONS`].
