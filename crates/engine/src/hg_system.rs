@@ -37,8 +37,8 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, Tracked, TrackedFile};
 use vigil_model::{HashKind, ObjectId};
 use vigil_scan::{
-    ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, PATH_LEN_MAX,
-    RulesFile, RulesWarning, Scan, ScanError, System,
+    ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, RulesFile,
+    RulesWarning, Scan, ScanError, System,
 };
 use vigil_stamp::Stamp;
 use vigil_stamp::file::{self, read_to_end};
@@ -453,12 +453,6 @@ fn entry_of(file: &TrackedFile<'_>) -> (Entry, bool) {
 }
 
 impl System for HgSystem<'_> {
-    fn path_len_max(&self) -> usize {
-        // Mercurial opens directories by their absolute paths.
-        let top_len = self.inputs.top.as_os_str().len().saturating_add("/".len());
-        PATH_LEN_MAX.saturating_sub(top_len)
-    }
-
     fn compare_stat(
         &self,
         file: &TrackedFile<'_>,

@@ -10,7 +10,7 @@ use vigil_linux::Errno;
 use vigil_linux::dir::open_dir_at;
 
 /// The longest path that the kernel and git accept (`PATH_MAX` without its NUL).
-pub const PATH_LEN_MAX: usize = 4095;
+pub(super) const PATH_LEN_MAX: usize = 4095;
 
 /// A directory that stays open while tasks need it.
 #[derive(Debug)]

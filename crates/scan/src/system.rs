@@ -20,7 +20,6 @@ use vigil_model::tracked::{Directory, TrackedFile};
 use vigil_stamp::Stamp;
 
 use super::findings::{Observed, RulesWarning};
-use super::open::PATH_LEN_MAX;
 
 /// The number of the conversion of contents that nothing converts.
 pub const NOT_CONVERTED: u64 = 0;
@@ -78,11 +77,6 @@ pub trait System: Sync {
     /// Whether a directory whose names may be listed, but not looked up, counts as one that may not be listed.
     fn looks_up_listed_names(&self) -> bool {
         false
-    }
-
-    /// The longest path of a directory below the top that is opened; a longer one is an error. By default, that of git.
-    fn path_len_max(&self) -> usize {
-        PATH_LEN_MAX
     }
 
     /// Whether the entry at `path`, of this kind, is the system's own, and never reported.

@@ -532,7 +532,7 @@ impl<'a> Walk<'a> {
         path: &BStr,
     ) -> Result<std::os::fd::OwnedFd, Errno> {
         match (parent, CName::new(vigil_model::path::file_name(path))) {
-            (Some(parent), Some(name)) if path.len() <= self.scan.system.path_len_max() => {
+            (Some(parent), Some(name)) if path.len() <= super::open::PATH_LEN_MAX => {
                 open_dir_at(parent, name.as_c_str())
             }
             _ => self.open(None, path),

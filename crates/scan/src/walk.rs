@@ -20,7 +20,7 @@ use super::findings::{Findings, Unseen};
 use super::focus::Focus;
 use super::folded_names::FoldedNames;
 use super::ignoring::Ignoring;
-use super::open::{CName, DirFd, OpenDir, open_below, open_for_search};
+use super::open::{CName, DirFd, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
 use super::position::{CurrentDir, DirPosition};
 use super::timing::Timing;
@@ -253,7 +253,7 @@ impl<'a> Walk<'a> {
         parent: Option<BorrowedFd<'_>>,
         path: &BStr,
     ) -> Result<OwnedFd, Errno> {
-        if path.len() > self.scan.system.path_len_max() {
+        if path.len() > PATH_LEN_MAX {
             return Err(Errno::NAMETOOLONG);
         }
         match parent {
