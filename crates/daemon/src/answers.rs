@@ -23,8 +23,8 @@ use crate::fsmonitor::{Token, TokenForm, payload};
 use crate::git_sockets::{self, GitSockets, NotServed};
 use crate::gitstatusd::response;
 use crate::locate::{
-    decline_for_client, decline_own_files, is_of_innermost, is_own_index, locate, of_mercurial,
-    prefix,
+    decline_for_client, decline_own_files, id_of, is_of_innermost, is_own_index, locate,
+    of_mercurial, prefix,
 };
 use crate::mounts;
 use crate::open_questions::{OpenQuestion, OpenQuestions};
@@ -216,9 +216,8 @@ impl Answers {
         let located = locate(&question.directory, &question.variables, Search::Commands);
         let found = located.ok().and_then(|(_, key)| key);
         let found = found.map(|key| key.location.folder());
-        let id = |path: &Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
         let is_it = |found: PathBuf| {
-            found == git_dir || id(&found).is_some_and(|it| id(git_dir) == Some(it))
+            found == git_dir || id_of(&found).is_some_and(|it| id_of(git_dir) == Some(it))
         };
         if !found.is_some_and(is_it) {
             let git_dir = BString::from(git_dir.as_os_str().as_bytes());

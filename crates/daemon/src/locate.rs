@@ -68,12 +68,16 @@ pub(crate) fn prefix(session: &Session, directory: &Path) -> Result<BString, Dec
     Ok(prefix)
 }
 
+/// The device and inode of what is at `path`, or `None` if it cannot be looked at.
+pub(crate) fn id_of(path: &Path) -> Option<(u64, u64)> {
+    stat_path(path).ok().map(|stat| (stat.dev, stat.ino))
+}
+
 /// Whether `index`, a path as seen from `directory`, is the repository's own index.
 pub(crate) fn is_own_index(session: &Session, directory: &Path, index: &BString) -> bool {
-    let id = |path: &Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
     let own = &session.repository().index_path;
     let said = index.to_path().map(|index| directory.join(index));
-    said.is_ok_and(|said| said == *own || id(&said).is_some() && id(&said) == id(own))
+    said.is_ok_and(|said| said == *own || id_of(&said).is_some() && id_of(&said) == id_of(own))
 }
 
 /// Why the client is left files of its own process.
@@ -115,7 +119,6 @@ fn decline_other_name(session: &Session, variables: &[(BString, BString)]) -> Re
     let (Some(logical), Some(top)) = (logical, &repository.work_tree) else {
         return Ok(());
     };
-    let id = |path: &Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
     let is_submodule = || {
         let holds_repository = stat_path(&logical.join(".git")).is_ok_and(|stat| stat.is_dir());
         holds_repository
@@ -126,7 +129,7 @@ fn decline_other_name(session: &Session, variables: &[(BString, BString)]) -> Re
     let may_depend = logical.is_absolute() && logical != top;
     if may_depend
         && repository.config.depends_on_name(logical)
-        && (id(logical) == id(top) || is_submodule())
+        && (id_of(logical) == id_of(top) || is_submodule())
     {
         return Err(declined(
             "more is included by another name of the directory",
