@@ -1,115 +1,24 @@
 //! Enumerates all objects, by id or in the order on disk, and those whose ids have a prefix.
 
+mod lists;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::ops::Range;
 use std::sync::Arc;
 
 use gix_hash::{ObjectId, oid};
 
+use self::lists::{Ids, List};
 use super::error::{Error, Reason, error};
 use super::index::Index;
 use super::location::{Location, Place};
 use super::pack::Pack;
 use super::plan::{Readers, ReadingOrder};
-use super::source::Layer;
 use super::store::ObjectStore;
 use super::table::SortedIds;
 
-/// Ids in ascending order, and the position of the next one.
-#[derive(Debug)]
-struct List {
-    source: u32,
-    ids: Ids,
-    next: u32,
-    /// Greater the more recently an object was found here; only for packs.
-    used: u64,
-}
-
-#[derive(Debug)]
-enum Ids {
-    Layer(Arc<Layer>),
-    /// A layer of which a pack cannot be used. It tells where objects are, but git lists only those in the indexes of
-    /// the other packs.
-    PartialLayer(Arc<Layer>),
-    /// A pack of a [`Self::PartialLayer`]: it tells which objects there are, but not where.
-    LayerPack(Arc<Pack>),
-    Pack(Arc<Pack>),
-    Loose(Vec<ObjectId>),
-}
-
-impl List {
-    fn id(&self) -> Option<ObjectId> {
-        self.id_at(self.next)
-    }
-
-    fn id_at(&self, position: u32) -> Option<ObjectId> {
-        match &self.ids {
-            Ids::Layer(layer) | Ids::PartialLayer(layer) => layer.midx.id(position),
-            Ids::Pack(pack) | Ids::LayerPack(pack) => pack.index(&mut Vec::new())?.id(position),
-            Ids::Loose(ids) => ids.get(position as usize).copied(),
-        }
-    }
-
-    /// The positions of `id`, which is the next one: a pack may hold an object more than once.
-    fn positions(&self, id: &oid) -> Range<u32> {
-        let mut end = self.next.saturating_add(1);
-        while self.id_at(end).is_some_and(|other| *other == *id) {
-            end += 1;
-        }
-        self.next..end
-    }
-
-    /// The order in which lists with the same id are tried: by source, then multi-pack-indexes, packs (the last used
-    /// first) and loose objects.
-    fn rank(&self) -> (u32, u8, Reverse<u64>) {
-        let class = match self.ids {
-            Ids::Layer(_) | Ids::PartialLayer(_) | Ids::LayerPack(_) => 0,
-            Ids::Pack(_) => 1,
-            Ids::Loose(_) => 2,
-        };
-        (self.source, class, Reverse(self.used))
-    }
-
-    fn place(&self, id: &oid, messages: &mut Vec<String>) -> Result<Option<Place>, Reason> {
-        match &self.ids {
-            Ids::Layer(layer) | Ids::PartialLayer(layer) => layer.place(id, self.next, messages),
-            Ids::LayerPack(_) => Ok(None),
-            Ids::Loose(_) => Ok(Some(Place::Loose)),
-            Ids::Pack(pack) => {
-                let offset = match pack.index(messages) {
-                    Some(index) => index.offset(self.next, &pack.shown)?,
-                    None => 0,
-                };
-                let is_usable = offset != 0 && pack.contents(messages)?.is_some();
-                let pack = pack.number;
-                Ok(is_usable.then_some(Place::Packed { pack, offset }))
-            }
-        }
-    }
-}
-
-impl List {
-    /// Returns which thread should read the object `id`, which is the next one and is at `place`.
-    fn thread(&self, id: &oid, place: Place) -> Option<usize> {
-        let Place::Packed { .. } = place else {
-            return None;
-        };
-        match &self.ids {
-            Ids::Loose(_) | Ids::LayerPack(_) => None,
-            Ids::Pack(pack) => Some(pack.plan()?.thread(self.next)),
-            Ids::Layer(layer) | Ids::PartialLayer(layer) => {
-                let pack = layer.pack(self.next)?;
-                let plan = pack.plan()?;
-                let place = pack.index(&mut Vec::new())?.lower_bound(id).ok()?;
-                Some(plan.thread(place))
-            }
-        }
-    }
-}
-
 /// Several lists that are merged by id.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Merge {
     lists: Vec<List>,
     heads: BinaryHeap<Reverse<(ObjectId, usize)>>,
@@ -164,7 +73,7 @@ impl Merge {
 }
 
 /// All objects in the order of their ids, each once, at the places where a lookup of each would find them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sorted {
     merge: Merge,
     holders: Vec<usize>,
@@ -257,7 +166,7 @@ impl Iterator for Sorted {
 }
 
 /// All objects, each once: the loose ones first, then pack by pack, in the order within the pack.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PackOrder {
     loose: std::vec::IntoIter<Location>,
     packs: std::vec::IntoIter<PackWalk>,
@@ -287,7 +196,7 @@ impl PackOrder {
 }
 
 /// A pack whose objects are enumerated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct PackWalk {
     source: u32,
     pack: Arc<Pack>,
@@ -504,69 +413,6 @@ impl ObjectStore {
         ids.sort_unstable();
         ids.dedup();
         Ok(ids)
-    }
-
-    /// Returns the lists of loose and of packed objects of each source. In pack order, each pack has a list of its own,
-    /// and loose objects are in the order in which the system lists them.
-    fn lists(&self, is_pack_order: bool, messages: &mut Vec<String>) -> Result<Vec<List>, Reason> {
-        let mut lists: Vec<List> = Vec::new();
-        for (number, source) in self.sources.iter().enumerate() {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
-            let mut add = |ids| {
-                lists.push(List {
-                    source: number,
-                    ids,
-                    next: 0,
-                    used: 0,
-                });
-            };
-            let mut loose = Vec::new();
-            source.loose_ids(0..=u8::MAX, messages, |id| loose.push(id))?;
-            if !is_pack_order {
-                loose.sort_unstable();
-            }
-            add(Ids::Loose(loose));
-            source.with_listing(&self.packs, messages, |listing, messages| {
-                if listing.has_failed {
-                    return Err(Reason::NotListed);
-                }
-                if is_pack_order {
-                    for pack in listing.packs() {
-                        if pack.listed_index(messages)?.is_some() {
-                            add(Ids::Pack(pack.clone()));
-                        }
-                    }
-                    return Ok(());
-                }
-                for layer in &listing.midxes {
-                    let mut usable = Vec::new();
-                    for pack in layer.packs.iter().flatten() {
-                        if pack.listed_index(messages)?.is_some() {
-                            usable.push(pack);
-                        }
-                    }
-                    if usable.len() == layer.packs.len() {
-                        add(Ids::Layer(layer.clone()));
-                        continue;
-                    }
-                    add(Ids::PartialLayer(layer.clone()));
-                    for pack in usable {
-                        add(Ids::LayerPack(pack.clone()));
-                    }
-                }
-                for pack in &listing.order {
-                    if pack.listed_index(messages)?.is_some() {
-                        add(Ids::Pack(pack.clone()));
-                    }
-                }
-                Ok(())
-            })?;
-        }
-        let count = lists.len() as u64;
-        for (number, list) in lists.iter_mut().enumerate() {
-            list.used = count - number as u64;
-        }
-        Ok(lists)
     }
 }
 

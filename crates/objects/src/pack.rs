@@ -201,6 +201,11 @@ impl Pack {
         }
     }
 
+    /// Whether the pack stays readable, even if its file is removed.
+    pub(super) fn is_mapped(&self) -> bool {
+        self.contents.get().is_some()
+    }
+
     fn open(&self, messages: &mut Vec<String>) -> Result<Map, NotOpened> {
         let shown = &self.shown;
         let damaged = |text| Err(NotOpened::Damaged(text));

@@ -13,7 +13,7 @@ use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::{Mutex, RwLock};
 use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use std::sync::{Arc, OnceLock};
-use vigil_linux::stat::stat_fd;
+use vigil_linux::stat::{stat_fd, stat_path};
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::raw;
 
@@ -178,6 +178,26 @@ impl Source {
         }
     }
 
+    /// Looks at the folder of packs; `None` if the system failed to tell.
+    pub(super) fn look_at_packs(&self) -> Option<Observation> {
+        Observation::of(&self.folder.join("pack")).ok()
+    }
+
+    /// Whether the packs that are known were listed when the folder of packs was as it was at the time of `look`, and
+    /// it still is. Changes within one tick of the file system's clock go unnoticed.
+    pub(super) fn is_listed_as_of(&self, look: Option<&Observation>) -> bool {
+        let now = stat_path(&self.folder.join("pack")).ok();
+        let listing = self.listing.read();
+        let listed = listing.as_ref().and_then(|listing| listing.listed);
+        let looks = listed.iter().chain(look);
+        look.is_some() && { looks }.all(|look| look.is_same(now.as_ref()))
+    }
+
+    /// Forgets which packs there are, so that all are listed anew.
+    pub(super) fn forget_listing(&self) {
+        *self.listing.write() = None;
+    }
+
     /// Finds the object in a pack in which it is not known to be damaged.
     pub(super) fn find_packed(
         &self,
@@ -301,14 +321,21 @@ impl Source {
     fn pack(&self, path: &Path, packs: &Packs) -> io::Result<Option<Arc<Pack>>> {
         let path = path.with_extension("pack");
         let mut packs = packs.write();
-        if let Some(known) = packs.at(&path) {
-            return Ok(Some(known.clone()));
+        let known = packs.at(&path).cloned();
+        if known.as_ref().is_some_and(|known| known.is_mapped()) {
+            return Ok(known);
         }
         let metadata = match fs::metadata(&path) {
             Ok(metadata) if metadata.is_file() => metadata,
             Err(error) if !errno::is_lasting(errno::of(&error)) => return Err(error),
             _ => return Ok(None),
         };
+        if known
+            .as_ref()
+            .is_some_and(|known| known.size == metadata.len())
+        {
+            return Ok(known);
+        }
         let Some(name) = path.file_name() else {
             return Ok(None);
         };

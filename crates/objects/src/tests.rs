@@ -17,6 +17,7 @@ use vigil_testkit::sandbox::RefFormat;
 use super::*;
 
 mod planned;
+mod repacked;
 
 /// A sandbox in which every byte of git's output counts.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);

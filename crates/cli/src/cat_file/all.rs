@@ -38,40 +38,31 @@ pub(super) fn print(
     if is_contents {
         output::widen_pipe();
     }
-    let find = |messages: &mut Vec<String>, is_planned: bool| match arguments.unordered {
-        // In pack order, facts about an object by itself are found just as fast without a plan.
-        true => store
-            .pack_order(messages)
-            .map(|all| match is_planned && is_contents {
-                true => Locations::Packs(all.planned_for(limits.threads)),
-                false => Locations::Packs(all),
-            }),
-        false => {
-            store
-                .sorted(messages)
-                .map(|all| match is_planned && (is_contents || needs_info) {
-                    true => Locations::Sorted(all.planned_for(limits.threads)),
-                    false => Locations::Sorted(all),
-                })
-        }
+    let found = match arguments.unordered {
+        true => store.pack_order(&mut messages).map(Locations::Packs),
+        false => store.sorted(&mut messages).map(Locations::Sorted),
     };
-    let mut locations = find(&mut messages, !is_alone);
     say_texts(&messages);
+    let Some(locations) = printer.report_messages(found)? else {
+        return Ok(());
+    };
     let mut done = 0;
     if !is_alone {
-        let Some(locations_found) = printer.report_messages(locations)? else {
-            return Ok(());
+        // Whoever takes over has to go on in the same order: listed again, there may be other objects.
+        let planned = match locations.clone() {
+            // In pack order, facts about an object by itself are found just as fast without a plan.
+            Locations::Packs(all) if is_contents => {
+                Locations::Packs(all.planned_for(limits.threads))
+            }
+            Locations::Sorted(all) if is_contents || needs_info => {
+                Locations::Sorted(all.planned_for(limits.threads))
+            }
+            unplanned => unplanned,
         };
         let print_item = |printer: &mut ObjectPrinter<'_>, item| print_item(printer, item, what);
         let cut_guard = printer.output.cut_guard.clone();
         let printed = threads::print(
-            arguments,
-            format,
-            store,
-            locations_found,
-            limits,
-            &cut_guard,
-            print_item,
+            arguments, format, store, planned, limits, &cut_guard, print_item,
         );
         // What looks damaged or missing may be in a mapped file that was cut.
         cut_guard.check()?;
@@ -81,11 +72,7 @@ pub(super) fn print(
         store.forget_damage();
         done = rest.objects;
         printer.output.already_written = rest.bytes;
-        locations = find(&mut Vec::new(), false);
     }
-    let Some(locations) = printer.report_messages(locations)? else {
-        return Ok(());
-    };
     let mut result = Ok(());
     for item in locations.skip(done) {
         result = match item {

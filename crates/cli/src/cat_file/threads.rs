@@ -53,6 +53,7 @@ pub(super) struct Limits {
 }
 
 /// All objects, in one of two orders.
+#[derive(Clone)]
 pub(super) enum Locations {
     Sorted(Sorted),
     Packs(PackOrder),
