@@ -164,7 +164,9 @@ pub(crate) fn status_of<'f>(
         lacks_parent: question.lacks_parent,
     });
     let is_filtered = !request.matcher.is_everything();
-    let look = |inputs: ScanInputs<'_>| scan(question, recorded.tracked, &system, inputs);
+    let filter = Filter::new(&request.matcher, is_only_named);
+    let filter = is_filtered.then_some(&filter);
+    let look = |inputs: ScanInputs<'_>| scan(question, recorded.tracked, &system, filter, inputs);
     let findings = find(&system, &look).map_err(|error| scan_abort(&error, &repository.root))?;
     let walk = Walk::new(
         &repository.root,
@@ -232,10 +234,9 @@ fn scan(
     question: &HgQuestion<'_>,
     tracked: &Tracked,
     system: &HgSystem<'_>,
+    filter: Option<&Filter<'_>>,
     inputs: ScanInputs<'_>,
 ) -> Result<Findings, ScanError> {
-    let filter = Filter::new(&question.request.matcher);
-    let is_filtered = !question.request.matcher.is_everything();
     system.scan(&Scan {
         work_tree: &question.request.repository.root,
         tracked_files: tracked,
@@ -243,7 +244,7 @@ fn scan(
         looks_at_present_skipped_files: false,
         lacks_sparse_directories: false,
         system,
-        filter: is_filtered.then_some(&filter),
+        filter: filter.map(|filter| filter as &dyn PathFilter),
         focus: inputs.focus,
         tracked: true,
         untracked: match question.walks {
@@ -299,20 +300,22 @@ struct Filter<'m> {
     matcher: &'m Matcher,
     /// The paths that are asked for by name.
     named: PathSet<&'m BStr>,
+    is_only_named: bool,
 }
 
 impl<'m> Filter<'m> {
-    fn new(matcher: &'m Matcher) -> Self {
+    fn new(matcher: &'m Matcher, is_only_named: bool) -> Self {
         Self {
             matcher,
             named: PathSet::new(matcher.named()),
+            is_only_named,
         }
     }
 }
 
 impl PathFilter for Filter<'_> {
     fn matches(&self, path: &BStr, _: bool) -> bool {
-        self.matcher.is_match(path)
+        self.matcher.is_match(path) && (!self.is_only_named || self.matcher.is_exact(path))
     }
 
     fn may_match_below(&self, path: &BStr) -> bool {
@@ -351,7 +354,8 @@ fn refuse_unreachable_paths(question: &HgQuestion<'_>) -> Result<(), Abort> {
     Ok(())
 }
 
-/// Whether only paths of files are asked for. Nothing is looked for below such a path, even if something is recorded there.
+/// Whether only paths of files and subrepositories are asked for. Nothing is looked for below such a path, even if something is
+/// recorded there.
 fn is_only_named(question: &HgQuestion<'_>) -> bool {
     let named = question.request.matcher.named();
     let may_have_more = |path: &BStr| {
@@ -370,7 +374,10 @@ fn is_only_named(question: &HgQuestion<'_>) -> bool {
     };
     question.request.matcher.is_all_paths()
         && !named.is_empty()
-        && !named.into_iter().any(may_have_more)
+        && !named
+            .into_iter()
+            .filter(|path| !question.request.matcher.names_subrepository(path))
+            .any(may_have_more)
 }
 
 /// Returns the files and links that are asked for by name but not recorded.

@@ -437,6 +437,44 @@ fn other_things_in_the_place_of_a_subrepository_are_not_shown() {
 }
 
 #[test]
+fn nothing_is_looked_up_for_the_name_of_a_subrepository() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
+            for path in ["s/a", "s/x/c", "z/q", "f", "file"] {
+                working.write(path, "1\n");
+            }
+            working.commit("0");
+            working.write("s/a", "22\n");
+            working.write("s/new", "");
+            working.write("file", "22\n");
+            working.hg(&["init", "s"]);
+            working.write(".hgsub", "s = s\nfile = file\n");
+            working.hg(&["add", ".hgsub"]);
+            for names in [
+                &["s"][..],
+                &["path:s"],
+                &["file"],
+                &["s", "f"],
+                &["s", "s/x"],
+                &["s/a", "file"],
+                &["s", "z"],
+                &["s", "file", "z"],
+                &["s/a"],
+                &["s/x", "nosuch"],
+                &["glob:s", "f"],
+                &["-I", "s"],
+                &["-X", "z", "s"],
+            ] {
+                for kinds in ["-A", "-mard"] {
+                    working.assert_same_as_hg(&[&["status", kinds], names].concat());
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn the_daemon_answers_beside_subrepositories() {
     for hg in hg_programs() {
         let served = WithDaemon::new(&hg);

@@ -65,13 +65,18 @@ pub(super) struct StatusBuilder<'a> {
     /// Whether recorded files are looked for behind links and in other repositories, as Mercurial does unless unknown files
     /// are asked for.
     pub(super) looks_through_links: bool,
-    /// Whether only files by name are asked for.
+    /// Whether only files and subrepositories by name are asked for.
     pub(super) is_only_named: bool,
     pub(super) lists_clean: bool,
     pub(super) status: HgStatus,
 }
 
 impl StatusBuilder<'_> {
+    /// Returns whether the recorded file `path` is looked up, if only names are.
+    fn is_looked_up(&self, path: &BStr) -> bool {
+        self.matcher.is_exact(path) && !self.matcher.names_subrepository(path)
+    }
+
     /// Returns the directories that are other repositories. Nothing in them is looked at, recorded or not.
     pub(super) fn nested_repositories(&self, ignored: Vec<BString>) -> PathSet<BString> {
         let mut all: BTreeSet<BString> = self.system.nested_repositories().into_iter().collect();
@@ -135,7 +140,7 @@ impl StatusBuilder<'_> {
                 found = (*of == number).then_some(*next);
             }
             if self.is_filtered && !self.matcher.is_match(file.path)
-                || self.is_only_named && !self.matcher.is_exact(file.path)
+                || self.is_only_named && !self.is_looked_up(file.path)
             {
                 continue;
             }

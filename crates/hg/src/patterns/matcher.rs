@@ -43,6 +43,8 @@ pub struct Matcher {
     exclude: Option<PatternGroup>,
     /// The paths in subrepositories that are asked for by name.
     in_subrepositories: Vec<BString>,
+    /// Those subrepositories that are themselves asked for by name.
+    named_subrepositories: PathSet<BString>,
     /// The part of the repository that a narrow clone has.
     narrow: Option<Arc<Portion>>,
     /// The part of that in a sparse working copy. A path that is asked for by name matches outside of it, too.
@@ -86,6 +88,9 @@ impl Matcher {
                     let is_in_subrepository = |file: &BString| all.contains(file.as_bstr());
                     let (inside, outside) = named_by(&patterns).partition(is_in_subrepository);
                     matcher.in_subrepositories = inside;
+                    let is_subrepository = |file: &BString| all.has(file.as_bstr());
+                    let named = named_by(&patterns).filter(is_subrepository);
+                    matcher.named_subrepositories = PathSet::new(named.collect());
                     part.files = PathSet::new(outside);
                 }
                 matcher.patterns = Some(part);
@@ -196,6 +201,12 @@ impl Matcher {
     /// The paths in subrepositories that are asked for by name. The subrepositories themselves report what is there.
     pub fn named_in_subrepositories(&self) -> &[BString] {
         &self.in_subrepositories
+    }
+
+    /// Returns whether `path` is a subrepository that is asked for by name. The subrepository reports what is there; the
+    /// repository around it looks for nothing there, not even for what it has recorded.
+    pub fn names_subrepository(&self, path: &BStr) -> bool {
+        self.named_subrepositories.contains(path)
     }
 
     /// Returns whether `path` is asked for by name.
