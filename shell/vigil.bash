@@ -518,8 +518,10 @@ function __vigil_prompt_update {
 # Moves the call to bash-preexec's list of functions, since bash-preexec would take a call in PROMPT_COMMAND for a command of the
 # user's.
 function __vigil_prompt_register_with_preexec {
-  builtin local _vigil_index=''
-  [[ " ${precmd_functions[*]-} " == *' __vigil_prompt_update '* ]] || precmd_functions+=(__vigil_prompt_update)
+  builtin local _vigil_index='' _vigil_functions=''
+  # Not with `*`, which puts the first character of IFS between them.
+  builtin printf -v _vigil_functions ' %s ' "${precmd_functions[@]-}"
+  [[ $_vigil_functions == *' __vigil_prompt_update '* ]] || precmd_functions+=(__vigil_prompt_update)
   for _vigil_index in "${!PROMPT_COMMAND[@]}"; do
     if [[ ${PROMPT_COMMAND[_vigil_index]} == '__vigil_prompt_update && :' ]]; then
       PROMPT_COMMAND[_vigil_index]=:

@@ -368,6 +368,10 @@ fn bash_preexec_calls_what_is_called_before_prompts() {
             "{}{PREEXEC}PROMPT_COMMAND=invoke\n",
             patient_rc(Shell::Bash)
         ),
+        format!(
+            "IFS=$'\\n'\n{}{PREEXEC}PROMPT_COMMAND=invoke\n",
+            patient_rc(Shell::Bash)
+        ),
     ] {
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
         session.send("cd work; sh -c 'exit 5'");
