@@ -13,6 +13,8 @@
 
 # Names of local variables begin with _vigil_, because a variable that the user has made readonly cannot be made local.
 
+# Paths are compared by `test`, because `[[` takes `a` for `A` if nocasematch is set.
+
 # Like gitstatus's plugin, this defines nothing in a shell that is not interactive.
 if [[ $- == *i* && ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 42 ]]; then
 
@@ -91,7 +93,7 @@ function __vigil_start_anew {
 # two readers of one pipe would take each other's responses. Another HOME has another user configuration.
 function __vigil_process_is_usable {
   builtin local _vigil_process_stat=''
-  [[ $__vigil_owner_pid == "$BASHPID" && $__vigil_owner_home == "${HOME-}" ]] || builtin return
+  [[ $__vigil_owner_pid == "$BASHPID" ]] && builtin test "$__vigil_owner_home" = "${HOME-}" || builtin return
   [[ -n ${GITSTATUS_DAEMON_PID-} && -n $__vigil_request_fd ]] || builtin return
   [[ /proc/$GITSTATUS_DAEMON_PID/fd/0 -ef /proc/self/fd/$__vigil_request_fd ]] || builtin return
   [[ /proc/$GITSTATUS_DAEMON_PID/fd/1 -ef /proc/self/fd/$__vigil_response_fd ]] || builtin return
@@ -387,8 +389,8 @@ function __vigil_find_repository_root {
 # Whether the last response is about the repository that the shell is in.
 function __vigil_prompt_is_same_repository {
   builtin local __vigil_repository_root='' _vigil_last_root=''
-  [[ -n $__vigil_prompt_last_directory && ${PWD-} -ef . && ${GIT_DIR-} == "$__vigil_prompt_last_git_dir" ]] || builtin return
-  [[ $__vigil_prompt_last_directory != "$PWD" && ${GIT_DIR-} != /* ]] || builtin return 0
+  [[ -n $__vigil_prompt_last_directory && ${PWD-} -ef . ]] && builtin test "${GIT_DIR-}" = "$__vigil_prompt_last_git_dir" || builtin return
+  [[ ${GIT_DIR-} != /* ]] && builtin test "$__vigil_prompt_last_directory" != "$PWD" || builtin return 0
   [[ -z ${GIT_DIR-} ]] || builtin return
   __vigil_find_repository_root "$__vigil_prompt_last_directory"
   _vigil_last_root=$__vigil_repository_root
@@ -440,7 +442,7 @@ function __vigil_prompt_refresh {
     gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null || builtin return
   fi
   if [[ -n $__vigil_pending_request_id ]]; then
-    if [[ -n $__vigil_prompt_is_receiving || -n $__vigil_is_receiving || $__vigil_prompt_request_location != "${GIT_DIR-}:${PWD-}" ]] || ! __vigil_process_is_usable; then
+    if [[ -n $__vigil_prompt_is_receiving || -n $__vigil_is_receiving ]] || builtin test "$__vigil_prompt_request_location" != "${GIT_DIR-}:${PWD-}" || ! __vigil_process_is_usable; then
       # The pending request keeps the process from answering others, or an interrupt has lost its response.
       __vigil_prompt_is_receiving=''
       __vigil_start_process 2>/dev/null || builtin return
@@ -506,10 +508,11 @@ function __vigil_prompt_update {
     __vigil_prompt_register_with_preexec
   fi
   if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 44 ]]; then
-    [[ $2 != *E* ]] || builtin set -E
-    [[ $2 != *T* ]] || builtin set -T
-    [[ $2 != *k* ]] || builtin set -k
-    [[ $2 != *x* ]] || builtin set -x
+    # Not with patterns of `[[`: if nocasematch is set, these take `e` for `E`.
+    builtin test "$2" = "${2%E*}" || builtin set -E
+    builtin test "$2" = "${2%T*}" || builtin set -T
+    builtin test "$2" = "${2%k*}" || builtin set -k
+    builtin test "$2" = "${2%x*}" || builtin set -x
   fi
   # Commands after this one in the same string must see the user's exit code.
   builtin return "$1"

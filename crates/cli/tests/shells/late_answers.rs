@@ -542,6 +542,28 @@ fn the_last_answer_is_shown_only_in_the_same_working_copy() {
 }
 
 #[test]
+fn bash_tells_directories_apart_whose_names_differ_in_case_alone() {
+    let slow = SlowRepositories::new();
+    slow.add_repository("Work", "second");
+    let rc = format!("shopt -s nocasematch\n{}", patient_rc(Shell::Bash));
+    let mut session = Session::start(&slow.sandbox, Shell::Bash, &rc);
+    session.send("cd work");
+    session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+    slow.block_status(200);
+    session.send(&set_patience(Shell::Bash, 50));
+    session.wait_for(&format!("{STALE}main\x1b[39m"));
+    // Nobody writes to the pipe: the process must not be waited for.
+    session.send(&format!(
+        "cd ../Work; {}",
+        set_patience(Shell::Bash, 60_000)
+    ));
+    let seen = session.wait_for(&format!("{CLEAN}second\x1b[39m"));
+    assert!(!seen.contains("main"), "{seen}");
+    session.send("exit");
+    session.end();
+}
+
+#[test]
 fn a_directory_is_shown_the_same_way_while_an_answer_is_awaited() {
     for shell in SHELLS {
         let mut slow = SlowRepositories::new();

@@ -415,6 +415,12 @@ fn the_users_options_outlast_prompts_in_an_old_bash() {
     session.wait_for(&format!("{CLEAN}main"));
     session.send("echo opt''ions [${-//[^ETkx]}]");
     session.wait_for("options []");
+    session.wait_for(&format!("{CLEAN}main"));
+    session.send("shopt -s nocasematch; set -e");
+    session.wait_for(&format!("{CLEAN}main"));
+    session.send("shopt -o errtrace || set +e; echo do''ne");
+    let seen = session.wait_for("done");
+    assert!(seen.contains("off"), "{seen}");
     session.send("exit");
     session.end();
 }
