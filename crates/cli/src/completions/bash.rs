@@ -51,7 +51,8 @@ _vigil() {{
             {values_follow})
                 if [[ ${{COMP_WORDS[at + 1]-}} != '=' ]]; then
                     at=$((at + 1))
-                    if [[ $word == -C && $at -lt $COMP_CWORD ]]; then
+                    # Not by `[[`, which takes -c for it if nocasematch is set.
+                    if \test "$word" = -C && [[ $at -lt $COMP_CWORD ]]; then
                         __vigil_unquote "${{COMP_WORDS[at]}}"
                         if [[ $unquoted == /* || -z $folder ]]; then
                             folder=$unquoted

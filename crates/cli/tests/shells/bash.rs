@@ -9,7 +9,7 @@ use crate::shell::{Session, Shell};
 /// Run before the questions; none of it may change an answer.
 const SETTINGS_BEFORE: [&str; 4] = [
     "",
-    "set -euo pipefail; IFS=xyzaeiou; shopt -s nullglob failglob nocaseglob; set -f",
+    "set -euo pipefail; IFS=xyzaeiou; shopt -s nullglob failglob nocaseglob nocasematch; set -f",
     "set -o posix; set -u; shopt -s extglob failglob; alias local=false",
     "PATH=/nowhere",
 ];
