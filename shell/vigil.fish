@@ -343,6 +343,7 @@ if status is-interactive; and functions -q gitstatus_query
     # Sets what the prompt shows: the segment $argv[1], its width $argv[2], and the directory $argv[3]. Without $argv[3],
     # asks the program how to show the current directory.
     function __vigil_prompt_set_variables
+        set -l IFS \n
         set -g GITSTATUS_PROMPT $argv[1]
         set -g GITSTATUS_PROMPT_LEN $argv[2]
         set -g __vigil_prompt_directory $argv[3]

@@ -571,12 +571,12 @@ fn a_directory_is_shown_the_same_way_while_an_answer_is_awaited() {
             .set_variable("VIGIL_PROMPT_COLOR_DIRECTORY", "77");
         let odd = slow.sandbox.path("odd\u{9b}\u{202e}\u{200b}name");
         fs::create_dir(&odd).unwrap();
-        // By default fish puts the raw directory name into the title.
-        let title = match shell {
-            Shell::Fish => "function fish_title; end\n",
+        // By default fish puts the raw directory name into the title. With an empty IFS, it splits no output into lines.
+        let settings = match shell {
+            Shell::Fish => "function fish_title; end; set -g IFS ''\n",
             _ => "",
         };
-        let rc = format!("{}{title}", shell.init_line("--prompt"));
+        let rc = format!("{}{settings}", shell.init_line("--prompt"));
         let mut session = Session::start(&slow.sandbox, shell, &rc);
         slow.block_status(200);
         session.send("cd work/odd*");
