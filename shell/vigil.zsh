@@ -689,4 +689,5 @@ _vigil_chpwd () 'builtin' 'eval' "'builtin' 'zle' && '_vigil_prompt_update' \"\$
 # The function that evaluates this script may have restored the options at its end, so they are set again.
 _vigil_on_first_prompt () 'builtin' 'eval' "'_vigil_forget_first_prompt'; 'builtin' 'setopt' 'prompt_percent' 'prompt_subst'"
 _vigil_on_loaded () 'builtin' 'eval' "'_vigil_close_loading_fd' \"\$1\"; '_vigil_on_first_prompt'; '_vigil_prompt_update' 0 \"\${options[promptbang]-}\" 0; 'builtin' 'zle' '.reset-prompt'"
+# options
 'builtin' 'setopt' 'prompt_percent' 'prompt_subst' 'no_prompt_bang'

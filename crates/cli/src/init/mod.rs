@@ -27,6 +27,8 @@ const PROMPT: &str = "# --prompt\n";
 const END: &str = "# --end\n";
 /// The line before what zsh evaluates under the user's own options.
 const OUTSIDE: &str = "# outside\n";
+/// The line there before what sets options, which is left out without `--prompt`.
+const OPTIONS: &str = "# options\n";
 
 #[derive(Clone, Copy)]
 enum Key {
@@ -114,12 +116,31 @@ fn zsh(program: &[u8], has_prompt: bool) -> Vec<u8> {
     let (inside, outside) = ZSH.split_once(OUTSIDE).unwrap_or((ZSH, ""));
     let inside = without_comments(&cut(inside, has_prompt));
     let inside = filled(&inside, &quote::posix(program));
-    let outside = without_comments(&cut(outside, has_prompt));
+    let (functions, options) = outside.split_once(OPTIONS).unwrap_or((outside, ""));
+    let functions = without_comments(&cut(functions, has_prompt));
+    let (again, options) = match has_prompt {
+        true => (at_top_level(&functions), options),
+        false => (Vec::new(), ""),
+    };
     bytes![
         "'builtin' 'emulate' '-R' 'zsh' '-o' 'no_aliases' '-c' ",
         quote::zsh(&inside),
         "\n",
-        outside,
+        functions,
+        again,
+        options,
+    ]
+}
+
+/// A line that has zsh define `functions` once more at its top level, right before the next prompt. Functions that are defined
+/// below an `emulate -c` have its options whenever they are called, and those that they set last only as long.
+fn at_top_level(functions: &str) -> Vec<u8> {
+    let options = "'builtin' 'setopt' 'prompt_percent' 'prompt_subst'";
+    let code = quote::zsh(&bytes![functions, options]);
+    bytes![
+        "'builtin' 'zmodload' 'zsh/sched' 2>/dev/null && 'builtin' 'sched' '+0' ",
+        code,
+        "\n",
     ]
 }
 

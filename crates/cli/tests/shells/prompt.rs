@@ -195,6 +195,8 @@ fn a_function_that_restores_the_options_of_zsh_may_load_the_prompt() {
     let load = format!("emulate -L zsh; {}", patient_rc(shell));
     for rc in [
         format!("load() {{ {load} }}; load"),
+        // Functions that are defined so have its options whenever they are called.
+        format!("load() {{ {} }}; emulate zsh -c load", patient_rc(shell)),
         // From a handler of zle, after the first prompt.
         format!(
             "load() {{ zle -F $1; {load}; zle reset-prompt }}\n\
