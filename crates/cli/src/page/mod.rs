@@ -48,7 +48,7 @@ pub(crate) fn of_all(commands: &[&Command], globals: &dyn Options) -> Page {
     all.push(listed);
     Page::new(
         "vigil",
-        "Status of git working copies, at the cost of the change",
+        "Show what changed in a git or Mercurial working copy",
         calls(globals.synopsis(), "vigil"),
         all,
         include_str!("../../pages/vigil.txt"),
@@ -104,11 +104,12 @@ fn options(title: &str, options: &dyn Options) -> Vec<Section> {
     }
     vec![Section {
         title: title.to_owned(),
-        blocks: entries.iter().map(option).collect(),
+        blocks: entries.iter().flat_map(option).collect(),
     }]
 }
 
-fn option(entry: &Entry<()>) -> Block {
+/// Explains an option, and separately the opposite of one that is called `--no-...`.
+fn option(entry: &Entry<()>) -> Vec<Block> {
     let (bracket, name) = match entry.argument {
         Argument::None => (false, None),
         Argument::Optional(name) => (true, Some(name)),
@@ -133,12 +134,14 @@ fn option(entry: &Entry<()>) -> Block {
         };
         format!("`--{no}{}`{}", name.trim_start_matches('-'), value("="))
     });
-    let mut names: Vec<String> = short.into_iter().chain(long).collect();
-    if is_inverted {
-        names.extend(entry.opposite().map(|name| format!("`{name}`")));
-    }
+    let names: Vec<String> = short.into_iter().chain(long).collect();
     let help = entry.help.replace('\n', " ");
-    Block::Item(spans(&names.join(", ")), sentence(&help))
+    let mut blocks = vec![Block::Item(spans(&names.join(", ")), sentence(&help))];
+    if let (true, Some(name)) = (is_inverted, entry.opposite()) {
+        let help = format!("the opposite of `--{}`", entry.long);
+        blocks.push(Block::Item(spans(&format!("`{name}`")), sentence(&help)));
+    }
+    blocks
 }
 
 /// Sections for the subcommands of `command`, each with its options.

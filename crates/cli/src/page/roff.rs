@@ -3,7 +3,7 @@
 use super::model::{Block, Page, Span};
 
 /// The date of the last change to the content of the pages.
-const CHANGED: &str = "2026-11-27";
+const CHANGED: &str = "2026-11-29";
 
 /// Writes the page for man(1).
 pub(crate) fn roff(page: &Page) -> String {

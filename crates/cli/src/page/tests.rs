@@ -53,8 +53,11 @@ OPTIONS
        --number=<n>
               So many.
 
-       --no-renames, --renames
+       --no-renames
               '.' and \\ are text.
+
+       --renames
+              The opposite of --no-renames.
 
 FILES
        a, b
