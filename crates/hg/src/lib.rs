@@ -1,6 +1,6 @@
 //! One Mercurial repository: where it is and what it requires, its configuration, dirstate, revlogs and patterns.
 //!
-//! May import `rules`, `store`, `stamp`, `model` and `linux`, and nothing of git. It only reads the repository: it
+//! May import `stamp`, `model` and `linux`, and nothing of git. It only reads the repository: it
 //! never writes, prints, reads the environment or walks a working copy. Comparing the disk with what it knows is left
 //! to the caller. Errors use Mercurial's words where it has some.
 

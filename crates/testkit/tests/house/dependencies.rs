@@ -44,7 +44,7 @@ const CRATE_DEPENDENCIES: [(&str, &[&str]); 18] = [
     ("vigil-git", &["vigil-objects", "vigil-store"]),
     ("vigil-convert", &["vigil-git", "vigil-rules"]),
     ("vigil-history", &["vigil-git"]),
-    ("vigil-hg", &["vigil-rules", "vigil-store"]),
+    ("vigil-hg", &["vigil-stamp"]),
     (
         "vigil-engine",
         &[
