@@ -325,11 +325,12 @@ impl<'a> Commits<'a> {
         }
     }
 
-    /// Reads the commits `ids` ahead on all cores, if that is worthwhile. Those that cannot be read are read again
-    /// later, when errors are reported.
+    /// Reads the commits `ids` ahead, each once, on all cores if that is worthwhile. Those that cannot be read are read
+    /// again later, when errors are reported.
     pub(super) fn read_ahead(&mut self, ids: impl Iterator<Item = ObjectId>) {
         let mut unread: HashSet<Number> = HashSet::new();
         let mut wanted = Vec::new();
+        let mut count = 0;
         for id in ids {
             let number = self.number_of(&id);
             let commit = self.get(number).filter(|commit| !commit.is_read);
@@ -337,12 +338,14 @@ impl<'a> Commits<'a> {
                 source: Source::Object(at),
                 ..
             }) = commit.cloned()
-                && unread.insert(number)
             {
-                wanted.push((number, at, id));
+                count += 1;
+                if unread.insert(number) {
+                    wanted.push((number, at, id));
+                }
             }
         }
-        if wanted.len() < MANY {
+        if count < MANY {
             return;
         }
         let ids: Vec<ObjectId> = wanted.iter().map(|(.., id)| *id).collect();

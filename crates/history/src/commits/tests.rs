@@ -80,3 +80,16 @@ fn a_missing_commit_ends_the_history_and_is_reported() {
     assert_eq!(lines.len(), 2);
     assert!(lines.contains(&format!("bad object {gone}")), "{lines:?}");
 }
+
+#[test]
+fn a_commit_that_many_references_name_is_read_ahead() {
+    let sandbox = Sandbox::new();
+    let [once, often] = ["once", "often"].map(|message| sandbox.commit(message));
+    let repository = sandbox.repository();
+    let objects = Objects::open(&repository).unwrap();
+    let mut commits = Commits::new(&objects);
+    commits.read_ahead(std::iter::once(once));
+    assert!(!commits.was_read(&once), "this is not worthwhile");
+    commits.read_ahead(std::iter::repeat_n(often, MANY));
+    assert!(commits.was_read(&often));
+}

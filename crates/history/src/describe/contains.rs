@@ -1,6 +1,7 @@
 //! The reverse of describe: the reference from which a commit can be reached, and the path from there (`git name-rev`,
 //! as `git describe --contains` calls it).
 
+use std::collections::HashSet;
 use std::iter::Peekable;
 use std::vec;
 
@@ -279,6 +280,7 @@ impl NameRev<'_> {
         self.commits.read_ahead(commits);
         let mut tags_ahead = TagsAhead::of(&found, &self.commits, context.objects);
         let mut buf = Vec::new();
+        let mut noted = HashSet::new();
         for (reference, id, peeled, is_shortened) in found {
             let is_tag = reference.starts_with(b"refs/tags/");
             let annotated = peeled.filter(|peeled| *peeled != id);
@@ -327,7 +329,10 @@ impl NameRev<'_> {
                 continue;
             }
             let commit = self.commits.number_of(&target);
-            self.commits.note_links(commit);
+            // Many references may lead to the same commit.
+            if noted.insert(commit) {
+                self.commits.note_links(commit);
+            }
             self.tips.push(Tip {
                 reference,
                 is_shortened,
