@@ -1,6 +1,7 @@
 //! The `working-tree-encoding` attribute: text in another encoding is recorded as UTF-8.
 
 mod program;
+mod single_byte;
 mod unicode;
 
 use bstr::{BStr, ByteSlice};
@@ -168,6 +169,14 @@ fn recode(
         encoding.encode(contents)?
     } else if is_same(to, b"UTF-8")
         && let Some(encoding) = unicode::Encoding::named(from)
+    {
+        encoding.decode(contents)?.into_bytes()
+    } else if is_same(from, b"UTF-8")
+        && let Some(encoding) = single_byte::Encoding::named(known_name(to))
+    {
+        encoding.encode(contents)?
+    } else if is_same(to, b"UTF-8")
+        && let Some(encoding) = single_byte::Encoding::named(known_name(from))
     {
         encoding.decode(contents)?.into_bytes()
     } else {

@@ -50,17 +50,19 @@ fn may_be_file(name: &BStr) -> bool {
     name.get(..end).is_none_or(|name| name.contains(&b'/'))
 }
 
+/// The conversion by the program, as tests compare it.
+#[cfg(test)]
+pub(super) fn iconv(from: &str, to: &str, input: &[u8]) -> Option<Vec<u8>> {
+    let child_environment = ChildEnvironment {
+        variables: vec![("PATH".into(), std::env::var("PATH").unwrap().into())],
+        ..ChildEnvironment::default()
+    };
+    convert(&child_environment, BStr::new(from), BStr::new(to), input)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn iconv(from: &str, to: &str, input: &[u8]) -> Option<Vec<u8>> {
-        let child_environment = ChildEnvironment {
-            variables: vec![("PATH".into(), std::env::var("PATH").unwrap().into())],
-            ..ChildEnvironment::default()
-        };
-        convert(&child_environment, BStr::new(from), BStr::new(to), input)
-    }
 
     #[test]
     fn text_changes_its_encoding() {

@@ -124,12 +124,10 @@ fn units<const N: usize>(text: &[u8], order: Order) -> Option<impl Iterator<Item
 
 #[cfg(test)]
 mod tests {
-    use bstr::BStr;
     use proptest::prelude::*;
 
-    use super::super::program;
+    use super::super::program::iconv;
     use super::*;
-    use vigil_git::child::ChildEnvironment;
 
     const NAMES: [&str; 8] = [
         "UTF-16", "utf-16le", "UTF-16BE", "UTF16", "UTF-32", "UTF-32LE", "utf32be", "Utf32",
@@ -137,17 +135,18 @@ mod tests {
 
     fn is_as_iconv(name: &str, text: &[u8]) {
         let encoding = Encoding::named(name.as_bytes()).unwrap();
-        let child_environment = ChildEnvironment {
-            variables: vec![("PATH".into(), std::env::var("PATH").unwrap().into())],
-            ..ChildEnvironment::default()
-        };
-        let iconv = |from: &str, to: &str| {
-            program::convert(&child_environment, BStr::new(from), BStr::new(to), text)
-        };
         let utf8 = encoding.decode(text).map(String::into_bytes);
-        assert_eq!(utf8, iconv(name, "UTF-8"), "{name} to UTF-8, {text:?}");
+        assert_eq!(
+            utf8,
+            iconv(name, "UTF-8", text),
+            "{name} to UTF-8, {text:?}"
+        );
         let encoded = encoding.encode(text);
-        assert_eq!(encoded, iconv("UTF-8", name), "UTF-8 to {name}, {text:?}");
+        assert_eq!(
+            encoded,
+            iconv("UTF-8", name, text),
+            "UTF-8 to {name}, {text:?}"
+        );
     }
 
     #[test]
