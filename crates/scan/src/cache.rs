@@ -150,11 +150,18 @@ impl Listed {
     }
 }
 
+/// A listing in memory, or one that is still in the block only: it may be long, and few questions ask for all.
+#[derive(Debug)]
+enum Remembered {
+    Read(Listed),
+    Unread,
+}
+
 /// What is remembered of one tracked directory.
 #[derive(Debug, Default)]
 pub(super) struct DirMemory {
     /// With the number of the question that each answers.
-    listings: Vec<(u32, Listed)>,
+    listings: Vec<(u32, Remembered)>,
     /// In the order of files.
     compared: Vec<ContentComparison>,
     /// Whether the block was read, if there is one.
@@ -164,12 +171,13 @@ pub(super) struct DirMemory {
 }
 
 impl DirMemory {
-    /// Returns the listing for `question`.
+    /// Returns the listing for `question`, if it has been read.
     pub(super) fn listed(&mut self, question: u32) -> Option<&mut Listed> {
         let mut listings = self.listings.iter_mut();
-        listings
-            .find(|(known, _)| *known == question)
-            .map(|(_, listed)| listed)
+        match listings.find(|(known, _)| *known == question)? {
+            (_, Remembered::Read(listed)) => Some(listed),
+            (_, Remembered::Unread) => None,
+        }
     }
 
     /// Remembers the listing for `question`; `None` forgets it, if none can be used again.
@@ -178,14 +186,35 @@ impl DirMemory {
         self.listings.retain(|(known, _)| *known != question);
         self.is_dirty |= listed.is_some() || self.listings.len() != before;
         if let Some(listed) = listed {
-            self.add(question, listed);
+            self.add(question, Remembered::Read(listed));
         }
     }
 
     /// Reserves room for exactly one: most directories have one listing, and there are many directories.
-    fn add(&mut self, question: u32, listed: Listed) {
+    fn add(&mut self, question: u32, listing: Remembered) {
         self.listings.reserve_exact(1);
-        self.listings.push((question, listed));
+        self.listings.push((question, listing));
+    }
+
+    fn lacks(&self, wanted: Wanted) -> bool {
+        let mut listings = self.listings.iter();
+        listings.any(|(question, listing)| {
+            matches!(listing, Remembered::Unread) && wanted.includes(*question)
+        })
+    }
+
+    /// Reads those listings that are wanted and have not been read from `block`, where they were found.
+    fn read(&mut self, block: Option<&SeenBlock<'_>>, wanted: Wanted) {
+        for listing in block.iter().flat_map(|block| block.listings()) {
+            let question = listing.record.question.get();
+            let mut known = self.listings.iter_mut();
+            let unread = known.find_map(|(known, it)| (*known == question).then_some(it));
+            if let Some(unread @ Remembered::Unread) = unread
+                && wanted.includes(question)
+            {
+                *unread = Remembered::Read(Listed::read(&listing));
+            }
+        }
     }
 
     /// Returns the comparisons of the files at `places`.
@@ -214,7 +243,7 @@ impl DirMemory {
         before(places.start)..before(places.end)
     }
 
-    fn load(&mut self, block: &SeenBlock<'_>, untrusted_since: Option<Timestamp>) {
+    fn load(&mut self, block: &SeenBlock<'_>, untrusted_since: Option<Timestamp>, wanted: Wanted) {
         let is_believed =
             |stamp: &Stamp| untrusted_since.is_none_or(|time| stamp.is_entirely_before(time));
         let compared = block.compared().iter().map(|one| {
@@ -229,8 +258,13 @@ impl DirMemory {
         });
         self.compared = compared.filter(|one| is_believed(&one.stamp)).collect();
         for listing in block.listings() {
-            if let Some(listed) = Listed::read(&listing, is_believed) {
-                self.add(listing.record.question.get(), listed);
+            if stamps(&listing).all(|stamp| is_believed(&stamp)) {
+                let question = listing.record.question.get();
+                let listing = match wanted.includes(question) {
+                    true => Remembered::Read(Listed::read(&listing)),
+                    false => Remembered::Unread,
+                };
+                self.add(question, listing);
             }
         }
     }
@@ -254,44 +288,34 @@ impl DirMemory {
         let listings: Vec<NewListing<'_>> = self
             .listings
             .iter()
-            .map(|(question, listed)| listed.to_write(*question))
+            .filter_map(|(question, listing)| match listing {
+                Remembered::Read(listed) => Some(listed.to_write(*question)),
+                Remembered::Unread => None,
+            })
             .collect();
         write(&compared, &listings, out);
     }
 }
 
 impl Listed {
-    fn read(listing: &SeenListing<'_>, is_believed: impl Fn(&Stamp) -> bool) -> Option<Self> {
+    fn read(listing: &SeenListing<'_>) -> Self {
         let record = listing.record;
         let flags = record.flags.get();
-        let stamp = Stamp::from_bytes(&record.stamp);
-        let rules_file = (flags & ListingRecord::HAS_RULES_FILE != 0)
-            .then(|| Stamp::from_bytes(&record.rules_file));
-        let witnesses: Vec<Witness> = listing
-            .witnesses()
-            .map(|(path, stamp)| Witness {
-                path: path.to_owned(),
-                stamp: Stamp::from_bytes(stamp),
-            })
-            .collect();
-        let mut stamps = witnesses.iter().map(|witness| &witness.stamp);
-        if !is_believed(&stamp)
-            || rules_file.as_ref().is_some_and(|stamp| !is_believed(stamp))
-            || stamps.any(|stamp| !is_believed(stamp))
-        {
-            return None;
-        }
+        let witnesses = listing.witnesses().map(|(path, stamp)| Witness {
+            path: path.to_owned(),
+            stamp: Stamp::from_bytes(stamp),
+        });
         let owned = |names: &mut dyn Iterator<Item = &BStr>| names.map(BString::from).collect();
         let non_tracked = NonTracked {
             untracked: owned(&mut listing.untracked()),
             ignored: owned(&mut listing.ignored()),
             excluded_subdirs: listing.excluded().collect(),
-            witnesses,
-            rules_file,
+            witnesses: witnesses.collect(),
+            rules_file: rules_file(record),
         };
         let (above, own) = (record.rules_above.get(), record.rules.get());
-        Some(Self {
-            stamp,
+        Self {
+            stamp: Stamp::from_bytes(&record.stamp),
             rules_above: above,
             is_excluded: flags & ListingRecord::IS_EXCLUDED != 0,
             own_rules: match own == above {
@@ -299,7 +323,7 @@ impl Listed {
                 false => OwnRules::Unread(own),
             },
             non_tracked: (!non_tracked.is_empty()).then(|| Box::new(non_tracked)),
-        })
+        }
     }
 
     fn to_write(&self, question: u32) -> NewListing<'_> {
@@ -335,8 +359,43 @@ impl Listed {
     }
 }
 
+/// The stamps of all that `listing` rests on.
+fn stamps(listing: &SeenListing<'_>) -> impl Iterator<Item = Stamp> {
+    let witnesses = listing.witnesses();
+    let witnesses = witnesses.map(|(_, stamp)| Stamp::from_bytes(stamp));
+    let dir = Stamp::from_bytes(&listing.record.stamp);
+    [dir]
+        .into_iter()
+        .chain(rules_file(listing.record))
+        .chain(witnesses)
+}
+
+fn rules_file(record: &ListingRecord) -> Option<Stamp> {
+    let has_file = record.flags.get() & ListingRecord::HAS_RULES_FILE != 0;
+    has_file.then(|| Stamp::from_bytes(&record.rules_file))
+}
+
 fn bytes(names: &[BString]) -> Vec<&[u8]> {
     names.iter().map(|name| name.as_bytes()).collect()
+}
+
+/// Which listings of a directory are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    None,
+    /// That for one question.
+    For(u32),
+    All,
+}
+
+impl Wanted {
+    fn includes(self, question: u32) -> bool {
+        match self {
+            Self::None => false,
+            Self::For(wanted) => wanted == question,
+            Self::All => true,
+        }
+    }
 }
 
 /// The blocks that earlier processes wrote about what they saw.
@@ -392,12 +451,12 @@ impl ScanMemory {
         self.dirs
             .resize_with(dirs.max(self.dirs.len()), Mutex::default);
         for &number in tree_diff.directories.keys().chain(&tree_diff.removed) {
-            if let Some(mut memory) = self.dir(number) {
+            if let Some(mut memory) = self.dir(number, Wanted::None) {
                 memory.remember_compared(&(0..usize::MAX), Vec::new());
             }
         }
         for &number in tree_diff.other_names.union(&tree_diff.removed) {
-            if let Some(mut memory) = self.dir(number) {
+            if let Some(mut memory) = self.dir(number, Wanted::None) {
                 // A block on disk may hold more than was loaded, and the number may be given to another directory.
                 memory.is_dirty |=
                     !memory.listings.is_empty() || tree_diff.removed.contains(&number);
@@ -407,19 +466,36 @@ impl ScanMemory {
         self
     }
 
-    /// Locks and returns the memory of a directory, after loading its block.
-    pub(super) fn dir(&self, number: DirNumber) -> Option<MutexGuard<'_, DirMemory>> {
+    /// Locks and returns the memory of a directory, after loading its block, with the listings that are `wanted`.
+    pub(super) fn dir(
+        &self,
+        number: DirNumber,
+        wanted: Wanted,
+    ) -> Option<MutexGuard<'_, DirMemory>> {
         let mut memory = self.dirs.get(number as usize)?.lock();
         self.may_be_dirty.store(true, Ordering::Relaxed);
         if !memory.is_loaded {
             memory.is_loaded = true;
-            let block = self.blocks.as_ref().and_then(|blocks| blocks.seen(number));
+            let block = self.block(number);
             let block = block.filter(|block| self.takes(block.len()));
             if let Some(block) = block.and_then(SeenBlock::parse) {
-                memory.load(&block, self.untrusted_since);
+                memory.load(&block, self.untrusted_since, wanted);
             }
         }
+        self.complete(number, &mut memory, wanted);
         Some(memory)
+    }
+
+    /// Reads the `wanted` listings that were left unread when the block was loaded.
+    fn complete(&self, number: DirNumber, memory: &mut DirMemory, wanted: Wanted) {
+        if memory.lacks(wanted) {
+            let block = self.block(number).and_then(SeenBlock::parse);
+            memory.read(block.as_ref(), wanted);
+        }
+    }
+
+    fn block(&self, number: DirNumber) -> Option<&[u8]> {
+        self.blocks.as_ref()?.seen(number)
     }
 
     fn takes(&self, len: usize) -> bool {
@@ -430,7 +506,7 @@ impl ScanMemory {
 
     /// Whether any listing of the directory is remembered.
     pub fn has_listing(&self, number: DirNumber) -> bool {
-        self.dir(number)
+        self.dir(number, Wanted::None)
             .is_some_and(|memory| !memory.listings.is_empty())
     }
 
@@ -446,8 +522,11 @@ impl ScanMemory {
     pub fn dirty_blocks(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
         let dirs = (0..).zip(&self.dirs);
         dirs.filter_map(|(number, memory)| {
-            let memory = memory.lock();
-            memory.is_dirty.then(|| (number, memory.block()))
+            let mut memory = memory.lock();
+            memory.is_dirty.then(|| {
+                self.complete(number, &mut memory, Wanted::All);
+                (number, memory.block())
+            })
         })
         .collect()
     }
@@ -455,7 +534,7 @@ impl ScanMemory {
     /// Returns blocks for all directories of which anything is remembered, in memory or in blocks.
     pub fn all(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
         let dirs = (0..).zip(&self.dirs).map(|(number, _)| number);
-        dirs.filter_map(|number| Some((number, Some(self.dir(number)?.block()?))))
+        dirs.filter_map(|number| Some((number, Some(self.dir(number, Wanted::All)?.block()?))))
             .collect()
     }
 
@@ -527,7 +606,74 @@ mod tests {
         write(&[compared; 50], &[], &mut block);
         let room = 3 * block.len() as u64 + 1;
         let memory = ScanMemory::with_blocks(1000, Arc::new(Shared(block, room)), None);
-        let known = (0..1000).filter(|number| !memory.dir(*number).unwrap().compared.is_empty());
+        let known = (0..1000).filter(|number| {
+            !memory
+                .dir(*number, Wanted::All)
+                .unwrap()
+                .compared
+                .is_empty()
+        });
         assert_eq!(known.count(), 3);
+    }
+
+    fn listing(question: u32) -> ListingRecord {
+        ListingRecord {
+            stamp: [1; STAMP_LEN],
+            rules_file: [0; STAMP_LEN],
+            rules_above: 1.into(),
+            rules: 1.into(),
+            question: question.into(),
+            flags: 0.into(),
+            untracked_len: 0.into(),
+            ignored_len: 0.into(),
+            witnesses_len: 0.into(),
+            witnesses: 0.into(),
+            excluded: 0.into(),
+            reserved: 0.into(),
+        }
+    }
+
+    #[test]
+    fn listings_that_no_question_asked_for_are_left_unread_and_kept() {
+        let new = |question, name: &'static [u8]| NewListing {
+            record: listing(question),
+            untracked: vec![name],
+            ignored: Vec::new(),
+            excluded: &[],
+            witnesses: vec![(name, [2; STAMP_LEN])],
+        };
+        let written = |listings: &[NewListing<'_>]| {
+            let mut block = Vec::new();
+            write(&[], listings, &mut block);
+            block
+        };
+        let block = written(&[new(1, b"a"), new(2, b"b"), new(3, b"c")]);
+        let blocks = Arc::new(Shared(block.clone(), 2 * block.len() as u64));
+        let mut memory = ScanMemory::with_blocks(2, blocks, None);
+        {
+            let mut dir = memory.dir(0, Wanted::None).unwrap();
+            assert!((1..4).all(|question| dir.listed(question).is_none()));
+        }
+        assert!(memory.has_listing(0));
+        {
+            let mut dir = memory.dir(0, Wanted::For(2)).unwrap();
+            assert_eq!(dir.listed(2).unwrap().non_tracked().untracked, ["b"]);
+            assert!(dir.listed(1).is_none() && dir.listed(3).is_none());
+            dir.remember(1, None);
+        }
+        let rest = written(&[new(2, b"b"), new(3, b"c")]);
+        assert_eq!(memory.dirty_blocks(), [(0, Some(rest.clone()))]);
+        assert_eq!(memory.all(), [(0, Some(rest)), (1, Some(block.clone()))]);
+
+        // A name that another file has now is forgotten, read or not.
+        let blocks = Arc::new(Shared(block.clone(), block.len() as u64));
+        memory.back_with(blocks);
+        let tree_diff = TreeDiff {
+            other_names: [0].into(),
+            ..TreeDiff::default()
+        };
+        let memory = memory.carried_over(1, &tree_diff);
+        assert!(!memory.has_listing(0));
+        assert_eq!(memory.dirty_blocks(), [(0, None)]);
     }
 }

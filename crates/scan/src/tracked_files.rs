@@ -14,6 +14,7 @@ use vigil_model::path::join;
 use vigil_model::tracked::TrackedFile;
 
 use super::ScanError;
+use super::cache::Wanted;
 use super::entries::{Comparisons, Place, check};
 use super::findings::{Findings, Observed, Unseen};
 use super::open::OpenDir;
@@ -80,7 +81,7 @@ impl Walk<'_> {
             None => range.clone(),
             Some(_) => 0..usize::MAX,
         };
-        let memory = || self.scan.memory.and_then(|memory| memory.dir(here.number));
+        let memory = || (self.scan.memory).and_then(|memory| memory.dir(here.number, Wanted::None));
         let mut comparisons = Comparisons::default();
         if let Some(memory) = memory() {
             comparisons.earlier = memory.compared(&places);

@@ -16,6 +16,7 @@ use vigil_linux::stat::lstat_path;
 use vigil_model::path::join;
 use vigil_model::tracked::{Budget, DirNumber, ROOT};
 
+use super::cache::Wanted;
 use super::findings::{Findings, Unseen};
 use super::focus::Focus;
 use super::folded_names::FoldedNames;
@@ -307,10 +308,12 @@ impl<'a> Walk<'a> {
             && wants_non_tracked
             && !self.wants_no_more_untracked()
             && !(ignoring.is_excluded && self.scan.ignored == IgnoredMode::No);
-        let mut memory = self
-            .scan
-            .memory
-            .and_then(|memory| memory.dir(position.number));
+        let wanted = match wants_others {
+            true => Wanted::For(self.scan.question()),
+            false => Wanted::None,
+        };
+        let memory = self.scan.memory;
+        let mut memory = memory.and_then(|memory| memory.dir(position.number, wanted));
         if wants_others {
             if !is_root {
                 self.note_gap(path, &mut worker.findings.unlisted);
