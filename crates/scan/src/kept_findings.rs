@@ -201,8 +201,10 @@ impl KeptFindings {
             focus.add_tree(tracked, path.as_ref());
         }
         let silent_paths = &self.findings.silent_paths;
+        // If a tree has been copied by hard links, these are all its files.
+        let mut entries = ByNumber::new(tracked);
         for number in &silent_paths.files {
-            if let Some(entry) = tracked.entry(*number) {
+            if let Some(entry) = entries.get(*number) {
                 focus.add_file(tracked, entry.path.as_ref());
             }
         }
