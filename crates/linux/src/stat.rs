@@ -66,7 +66,8 @@ impl Stat {
         self.mode & S_IFMT == S_IFLNK
     }
 
-    /// Whether a group shares this directory, as git's do by `core.sharedRepository` (git-config(1)).
+    /// Whether a group shares this directory: it is writable by its group and has the setgid bit, as `git init --shared`
+    /// makes the directories of a repository (git-init(1)).
     #[inline]
     pub fn is_shared_with_group(&self) -> bool {
         self.mode & SHARED == SHARED

@@ -178,8 +178,8 @@ impl Store {
     }
 
     /// Opens or creates the folder. It must belong to the effective user: files left in another user's folder might be ones that
-    /// their owner could not even remove. For the same reason none is created where git lets a group write
-    /// (`core.sharedRepository`): the others could remove neither the repository nor a worktree.
+    /// their owner could not even remove. For the same reason none is created in a directory that a group
+    /// shares: the others could remove neither the repository nor a worktree.
     fn create_folder(&self) -> Result<Folder<'_>, StoreError> {
         let refused = |operation| move |error| IoError::new(operation, &self.folder, error);
         let folder = match Folder::open(&self.folder) {
