@@ -87,6 +87,22 @@ impl ListingRecord {
     pub const IS_EXCLUDED: u32 = 1;
     /// The directory has an ignore file.
     pub const HAS_RULES_FILE: u32 = 2;
+
+    /// A record of nothing. The lengths and counts of others are those of this one, until [`write()`] fills them in.
+    pub const EMPTY: Self = Self {
+        stamp: [0; STAMP_LEN],
+        rules_file: [0; STAMP_LEN],
+        rules_above: U128::ZERO,
+        rules: U128::ZERO,
+        question: U32::ZERO,
+        flags: U32::ZERO,
+        untracked_len: U32::ZERO,
+        ignored_len: U32::ZERO,
+        witnesses_len: U32::ZERO,
+        witnesses: U32::ZERO,
+        excluded: U32::ZERO,
+        reserved: U32::ZERO,
+    };
 }
 
 /// A parsed block: everything seen in one directory.
@@ -265,12 +281,7 @@ mod tests {
             rules: 4.into(),
             question: question.into(),
             flags: ListingRecord::HAS_RULES_FILE.into(),
-            untracked_len: 0.into(),
-            ignored_len: 0.into(),
-            witnesses_len: 0.into(),
-            witnesses: 0.into(),
-            excluded: 0.into(),
-            reserved: 0.into(),
+            ..ListingRecord::EMPTY
         }
     }
 

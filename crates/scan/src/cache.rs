@@ -340,12 +340,7 @@ impl Listed {
                 rules: self.own_digest().into(),
                 question: question.into(),
                 flags: (excluded | has_file).into(),
-                untracked_len: 0.into(),
-                ignored_len: 0.into(),
-                witnesses_len: 0.into(),
-                witnesses: 0.into(),
-                excluded: 0.into(),
-                reserved: 0.into(),
+                ..ListingRecord::EMPTY
             },
             untracked: bytes(&non_tracked.untracked),
             ignored: bytes(&non_tracked.ignored),
@@ -619,17 +614,10 @@ mod tests {
     fn listing(question: u32) -> ListingRecord {
         ListingRecord {
             stamp: [1; STAMP_LEN],
-            rules_file: [0; STAMP_LEN],
             rules_above: 1.into(),
             rules: 1.into(),
             question: question.into(),
-            flags: 0.into(),
-            untracked_len: 0.into(),
-            ignored_len: 0.into(),
-            witnesses_len: 0.into(),
-            witnesses: 0.into(),
-            excluded: 0.into(),
-            reserved: 0.into(),
+            ..ListingRecord::EMPTY
         }
     }
 
