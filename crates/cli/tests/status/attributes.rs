@@ -1,5 +1,7 @@
 //! Attributes.
 
+use bstr::ByteSlice;
+
 use crate::sandbox::Sandbox;
 
 /// Macros that refer to one another, and in the end to an attribute that matters or to one that does not.
@@ -113,4 +115,34 @@ fn the_search_for_renames_looks_attributes_up() {
     ask_all();
     std::fs::write(&object, "damaged").unwrap();
     ask_all();
+}
+
+/// git records in the index that the file is unchanged.
+#[test]
+fn a_file_in_another_encoding_that_was_found_unchanged_is_not_converted_again() {
+    let sandbox = Sandbox::empty();
+    sandbox.write(".gitattributes", "* working-tree-encoding=SHIFT-JIS\n");
+    sandbox.write("good", b"\x93\xfa\n");
+    sandbox.git(["add", "."]);
+    sandbox.age("good", 60);
+    sandbox.settle();
+    let status = || {
+        let mut command = sandbox.vigil(["status", "-s"]);
+        let with_iconv = command.output().unwrap();
+        let without = command.env("PATH", sandbox.path("empty")).output().unwrap();
+        assert_eq!(without.stdout, with_iconv.stdout);
+        (with_iconv.stdout, with_iconv.stderr, without.stderr)
+    };
+    let (shown, with_iconv, without) = status();
+    let added: &[u8] = b"A  .gitattributes\nA  good\n";
+    assert_eq!(shown, added);
+    assert!(with_iconv.is_empty(), "{:?}", with_iconv.as_bstr());
+    assert!(without.is_empty(), "{:?}", without.as_bstr());
+    // What git complains about each time is converted each time.
+    sandbox.write("good", b"\x93\n\n");
+    sandbox.age("good", 60);
+    sandbox.settle();
+    let status_s = ["--no-optional-locks", "status", "-s"];
+    sandbox.assert_same_as_git(&status_s);
+    sandbox.assert_same_as_git(&status_s);
 }

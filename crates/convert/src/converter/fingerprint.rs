@@ -20,16 +20,15 @@ impl Converter {
     /// Returns a number for everything on which [`Converter::is_unchanged`] depends at `path` besides the contents and
     /// the recorded blob. The number is the same as long as all of that is, in every process of one version of Vigil.
     ///
-    /// `None` if the contents have to be compared each time: if it is an error, or if git may write a message (about text
-    /// that is not in its declared encoding, which moreover is for the C library to decide).
+    /// `None` if the contents have to be compared each time, because that is an error. A comparison about which git writes a message
+    /// must be repeated, too: so it is with text that is not in its declared encoding.
+    ///
+    /// Encodings count as programs, since most are converted by one.
     ///
     /// Line endings that a checkout would write play no part, nor do `core.safecrlf` and `core.checkRoundtripEncoding`:
     /// they only decide warnings. Where line endings depend on the blob in the index, that is the recorded one.
     pub fn fingerprint(&self, path: &BStr) -> Option<Conversion> {
         let plan = self.plan(path).ok()?;
-        if plan.encoding.is_some() {
-            return None;
-        }
         let hash = match self.settings.hash {
             Kind::Sha256 => 1,
             _ => 0,
@@ -40,17 +39,24 @@ impl Converter {
             Action::Auto(_) => 2,
         };
         let number = FINGERPRINT_VERSION << 32 | hash << 16 | eol << 8 | u64::from(plan.ident);
-        if !plan.runs_filter() {
-            return Some(Conversion::known(number));
-        }
-        let (name, driver) = plan.driver.as_ref()?;
-        let (kind, command) = match driver.program(Direction::Clean)? {
-            Program::Command(command) => ("command", command),
-            Program::Process(command) => ("process", command),
-        };
         let mut written = Writer::default();
-        for part in [name.as_bstr(), kind.into(), command] {
-            written.bytes(part);
+        if plan.runs_filter() {
+            let (name, driver) = plan.driver.as_ref()?;
+            let (kind, command) = match driver.program(Direction::Clean)? {
+                Program::Command(command) => ("command", command),
+                Program::Process(command) => ("process", command),
+            };
+            for part in [name.as_bstr(), kind.into(), command] {
+                written.bytes(part);
+            }
+        }
+        if let Some(encoding) = &plan.encoding {
+            for part in ["encoding".into(), encoding.as_bstr()] {
+                written.bytes(part);
+            }
+        }
+        if written.0.is_empty() {
+            return Some(Conversion::known(number));
         }
         written.array(&number.to_le_bytes());
         Some(Conversion {

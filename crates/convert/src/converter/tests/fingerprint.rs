@@ -61,7 +61,7 @@ fn settings_are_part_of_the_fingerprint_where_they_decide() {
 }
 
 #[test]
-fn the_fingerprint_of_a_filter_is_its_own() {
+fn the_fingerprint_of_a_filter_or_an_encoding_is_its_own() {
     let command = |clean: &str| Driver {
         clean: Some(clean.into()),
         ..Driver::default()
@@ -82,19 +82,27 @@ fn the_fingerprint_of_a_filter_is_its_own() {
         fingerprint("filter=e", |settings| {
             settings.drivers.insert("e".into(), command("cat"));
         }),
+        fingerprint("filter=d working-tree-encoding=SHIFT-JIS", |settings| {
+            settings.drivers.insert("d".into(), command("cat"));
+        }),
+        fingerprint("working-tree-encoding=SHIFT-JIS", |_| {}),
+        fingerprint("working-tree-encoding=SHIFT-JIS text", |_| {}),
+        fingerprint("working-tree-encoding=UTF-16", |_| {}),
     ];
     assert!(all.iter().all(Option::is_some), "{all:?}");
     assert_eq!(BTreeSet::from(all).len(), all.len(), "{all:?}");
     assert_eq!(with_driver(command("cat")), all[1]);
     let by_program = all.map(|fingerprint| fingerprint.unwrap().is_by_program);
-    assert_eq!(by_program, [false, true, true, true, true, true]);
+    assert!(!by_program[0]);
+    assert_eq!(by_program[1..], [true; 9]);
+    // Fingerprints that are on disk must not change.
+    assert_eq!(all[1].unwrap().number, 0x8049_4649_7f8c_7088);
 
     let required = Driver {
         required: true,
         ..Driver::default()
     };
     assert_eq!(with_driver(required), None);
-    assert_eq!(fingerprint("working-tree-encoding=UTF-16", |_| {}), None);
     assert_eq!(fingerprint("working-tree-encoding", |_| {}), None);
 
     // A filter that does nothing counts as none.
