@@ -14,6 +14,7 @@ mod filter;
 mod findings;
 mod focus;
 mod folded_names;
+mod from_above;
 mod ignoring;
 mod kept_findings;
 mod non_tracked;

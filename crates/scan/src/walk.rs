@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
             || self.tracked_found.load(Ordering::Relaxed) >= self.scan.stop_after_tracked
     }
 
-    fn wants_no_more_untracked(&self) -> bool {
+    pub(super) fn wants_no_more_untracked(&self) -> bool {
         self.scan.untracked == UntrackedMode::No
             || self.untracked_found.load(Ordering::Relaxed) >= self.scan.stop_after_untracked
     }
@@ -287,6 +287,9 @@ impl<'a> Walk<'a> {
             .filter
             .is_some_and(|filter| !is_root && !filter.may_match_below(path))
         {
+            return Ok(());
+        }
+        if parent.is_some_and(|parent| self.is_clean_from_above(position, parent)) {
             return Ok(());
         }
         let Some(opened) = self.open_to_walk(position, parent, ignoring.is_excluded, worker)?

@@ -12,3 +12,4 @@ mod pathspecs;
 mod progress;
 mod sandbox;
 mod submodules;
+mod tracked_only;
