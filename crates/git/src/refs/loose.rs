@@ -64,7 +64,11 @@ impl<'a> Folders<'a> {
 ///
 /// A file that cannot be read is unreadable; a pipe, on which git would wait, is broken.
 pub(super) fn read(path: &Path, hash: Kind, unread: &Unread) -> Loose {
-    read_at(CWD, path, hash, unread)
+    // Most names that are asked for are not there, and the kernel takes longer to fail to open a file.
+    match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Loose::Absent,
+        _ => read_at(CWD, path, hash, unread),
+    }
 }
 
 /// As [`read`], with a path relative to `folder`.
