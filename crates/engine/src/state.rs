@@ -148,7 +148,7 @@ impl State {
         let file_system = rustix::fs::openat(CWD, top, flags, Mode::empty())
             .and_then(|top| FileSystem::of(top.as_fd()))
             .ok();
-        let trust = file_system.map(|file_system| file_system.trust(None));
+        let trust = file_system.map(|file_system| file_system.trust());
         let mut state = Self {
             in_repository,
             stores,

@@ -45,7 +45,7 @@ impl Survey {
     pub fn trusts_device(&self, device: u64, dir: BorrowedFd<'_>) -> bool {
         let ask = || {
             let file_system = FileSystem::of(dir);
-            file_system.is_ok_and(|file_system| file_system.trust(None).is_whole())
+            file_system.is_ok_and(|file_system| file_system.trust().is_whole())
         };
         let (first, is_trusted) = self.first_device.get_or_init(|| (device, ask()));
         if *first == device {

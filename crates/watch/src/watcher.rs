@@ -465,7 +465,7 @@ impl Inner {
             return Ok(*reports_all);
         }
         let file_system = FileSystem::of(folder).map_err(Unwatched::from)?;
-        let reports_all = file_system.trust(None).is_whole();
+        let reports_all = file_system.trust().is_whole();
         self.devices_that_report.insert(device, reports_all);
         Ok(reports_all)
     }

@@ -32,7 +32,7 @@ fn judge(subject: &'static str, path: &Path, found: &FileSystem) -> Check {
         None => format!("unknown (0x{:x})", found.kind),
     };
     let fact = |rest: &str| bytes![shown_path(path), " on ", kind, rest];
-    let trust = found.trust(None);
+    let trust = found.trust();
     match (trust.directories, trust.contents) {
         (true, true) => Check::ok(subject, fact("")),
         (false, true) => Check::note(
@@ -92,11 +92,7 @@ mod tests {
             (0x0102_1997, Verdict::Note),
             (0x1234, Verdict::Note),
         ] {
-            let found = FileSystem {
-                kind,
-                device: 1,
-                findings: None,
-            };
+            let found = FileSystem { kind, device: 1 };
             assert_eq!(judge("x", path, &found).verdict, verdict, "0x{kind:x}");
         }
     }

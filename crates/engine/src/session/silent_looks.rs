@@ -96,7 +96,7 @@ impl SilentLooks {
 fn trusted_device(top: &Path) -> Option<u64> {
     let folder = File::open(top).ok()?;
     let file_system = FileSystem::of(folder.as_fd()).ok()?;
-    let is_trusted = file_system.trust(None).is_whole();
+    let is_trusted = file_system.trust().is_whole();
     let stat = stat_path(top).ok().filter(|_| is_trusted)?;
     Some(stat.dev)
 }

@@ -7,7 +7,7 @@ pub(super) const SECOND_NS: u32 = 1_000_000_000;
 /// The unit to which a file system rounds timestamps down: a power of ten in nanoseconds, up to one second, or two
 /// seconds. Coarser units sort after finer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Granularity(u8);
+pub struct Granularity(pub(super) u8);
 
 impl Granularity {
     /// No rounding: ext4 as it is created today, XFS, Btrfs, tmpfs.
@@ -39,13 +39,6 @@ impl Granularity {
         Self(digits)
     }
 
-    /// The unit of a file system that stored `kept` when it was given `given`, a time in an odd second with nine
-    /// nonzero digits of nanoseconds. `None` if the file system does anything but round down.
-    pub fn between(given: Timestamp, kept: Timestamp) -> Option<Self> {
-        let granularity = Self::of(kept);
-        (granularity.cut(given) == kept).then_some(granularity)
-    }
-
     /// `time` as a file system of this unit stores it: rounded down, also before 1970, never towards 1970.
     #[inline]
     pub fn cut(self, time: Timestamp) -> Timestamp {
@@ -63,15 +56,5 @@ impl Granularity {
                 }
             }
         }
-    }
-
-    /// The number for [`Granularity::from_number`].
-    pub fn number(self) -> u8 {
-        self.0
-    }
-
-    /// The unit with this number, if there is one.
-    pub fn from_number(number: u8) -> Option<Self> {
-        (number <= Self::TWO_SECONDS.0).then_some(Self(number))
     }
 }

@@ -1,4 +1,4 @@
-//! File systems that need no probe.
+//! The types of file systems that are known, and what can be trusted on each.
 
 use super::FileSystemTrust;
 
@@ -50,9 +50,9 @@ const REMOTE: [(u32, &str); 26] = [
     (0x0187, "autofs"), // What will be mounted is not there yet.
 ];
 
-/// Returns what can be trusted about files on a file system of this type (`f_type` in statfs(2)) without a probe;
-/// `None` if only a probe can tell.
-pub fn known(kind: u32) -> Option<FileSystemTrust> {
+/// Returns what can be trusted about files on a file system of this type (`f_type` in statfs(2)); `None` if the type is
+/// unknown.
+pub(super) fn trust_in(kind: u32) -> Option<FileSystemTrust> {
     let is_in = |kinds: &[(u32, &str)]| kinds.iter().any(|(known, _)| *known == kind);
     let (directories, contents) = if is_in(&RELIABLE) {
         (true, true)
@@ -64,7 +64,6 @@ pub fn known(kind: u32) -> Option<FileSystemTrust> {
         return None;
     };
     Some(FileSystemTrust {
-        granularity: None,
         directories,
         contents,
     })
