@@ -20,12 +20,6 @@ impl Timestamp {
 
 /// Whether a file with the mtime (or ctime) `stamp` may have changed after an observation at `observed_at` and still
 /// have that stamp. The granularity of its file system is guessed from the stamp: [`Granularity::of`].
-#[inline]
-pub fn is_racy(stamp: Timestamp, observed_at: Timestamp) -> bool {
-    is_racy_at(stamp, observed_at, None)
-}
-
-/// Same as [`is_racy`], where the granularity of the file system may be known.
 ///
 /// `observed_at` is the time of the last tick before the observation (`CLOCK_REALTIME_COARSE`). The kernel stamps a
 /// later change with one of these:
@@ -45,13 +39,8 @@ pub fn is_racy(stamp: Timestamp, observed_at: Timestamp) -> bool {
 /// and ctime is not reliable on every file system. It does not hold across steps of the clock. A store into shared
 /// memory (mmap(2)) moves them no later than the kernel writes it back, which is also when git notices it.
 #[inline]
-pub fn is_racy_at(
-    stamp: Timestamp,
-    observed_at: Timestamp,
-    granularity: Option<Granularity>,
-) -> bool {
-    let granularity = granularity.unwrap_or_else(|| Granularity::of(stamp));
-    stamp >= granularity.cut(observed_at)
+pub fn is_racy(stamp: Timestamp, observed_at: Timestamp) -> bool {
+    stamp >= Granularity::of(stamp).cut(observed_at)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use rustix::time::{ClockId, clock_gettime};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_path};
-use vigil_model::timestamp::{Granularity, Timestamp, is_racy_at};
+use vigil_model::timestamp::{Timestamp, is_racy};
 
 use crate::paths::is_missing;
 
@@ -54,14 +54,9 @@ impl Stamp {
 
     /// Whether a change after `observed_at` might leave the stamp unchanged.
     pub fn is_racy(&self, observed_at: Timestamp) -> bool {
-        self.is_racy_at(observed_at, None)
-    }
-
-    /// Like [`Stamp::is_racy`], for a file system whose timestamp granularity may be known.
-    pub fn is_racy_at(&self, observed_at: Timestamp, granularity: Option<Granularity>) -> bool {
         [self.mtime, self.ctime]
             .iter()
-            .any(|&time| is_racy_at(time, observed_at, granularity))
+            .any(|&time| is_racy(time, observed_at))
     }
 
     /// Returns the stamp of `stat`, or `None` if a change after `observed_at` might leave it unchanged.
@@ -76,7 +71,7 @@ impl Stamp {
 
     /// Whether the contents may have changed after `observed_at` without a new stamp, judged by the mtime alone.
     pub fn is_written_since(&self, observed_at: Timestamp) -> bool {
-        is_racy_at(self.mtime, observed_at, None)
+        is_racy(self.mtime, observed_at)
     }
 
     /// Whether both times are before `time`. If [`vigil_model::clock::untrusted_since`] returns a time, a stamp proves
@@ -278,10 +273,6 @@ mod tests {
             assert_eq!(stamp.is_racy(time), !is_old);
             assert_eq!(stamp.is_entirely_before(time), is_old);
         }
-        assert!(!at(9, 9).is_racy_at(time, Some(Granularity::SECOND)));
-        let late = Timestamp { s: 9, ns: 2 };
-        assert!(!at(9, 9).is_racy(late));
-        assert!(at(9, 9).is_racy_at(late, Some(Granularity::SECOND)));
     }
 
     #[test]

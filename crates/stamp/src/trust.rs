@@ -2,7 +2,7 @@
 //!
 //! A record holds the [stamp](crate::stamp::Stamp) that a directory or file had when it was looked at, and what was
 //! found. It may be used again if
-//! - the stamp was not racy then ([`vigil_model::timestamp::is_racy_at`]), else nothing is recorded;
+//! - the stamp was not racy then ([`vigil_model::timestamp::is_racy`]), else nothing is recorded;
 //! - the wall clock has not been set back to that time since ([`untrusted_since`](vigil_model::clock::untrusted_since), with
 //!   the [`mark`] from before the look and that of now);
 //! - the file system changes stamps when it should ([`FileSystem::trust`]);

@@ -31,15 +31,6 @@ fn zeros_may_be_what_is_left_of_a_finer_time() {
 }
 
 #[test]
-fn a_known_unit_is_no_guess() {
-    let racy = |stamp, observed_at, unit| is_racy_at(stamp, observed_at, Some(unit));
-    assert!(!racy(at(10, 0), at(10, 1), Granularity::NANOSECOND));
-    assert!(racy(at(10, 0), at(10, 1), Granularity::SECOND));
-    assert!(!racy(at(10, 0), at(11, 0), Granularity::SECOND));
-    assert!(racy(at(10, 0), at(11, 0), Granularity::TWO_SECONDS));
-}
-
-#[test]
 fn times_before_1970_are_in_order() {
     // 1.5 seconds and 0.5 seconds before 1970.
     assert!(!is_racy(at(-2, 500_000_000), at(-1, 500_000_000)));
@@ -89,19 +80,13 @@ fn no_change_after_the_look_hides_behind_a_trusted_stamp() {
             let old = unit.cut(time(tick(first)));
             for look in first..50 {
                 let observed_at = time(tick(look));
-                let racy = [
-                    is_racy(old, observed_at),
-                    is_racy_at(old, observed_at, Some(unit)),
-                ];
-                trusted += racy.iter().filter(|racy| !**racy).count();
+                let racy = is_racy(old, observed_at);
+                trusted += usize::from(!racy);
                 for second in look..look + 50 {
                     let exact = unit.cut(time(second));
                     let of_tick = unit.cut(time(tick(second)));
                     let is_seen = old != exact && old != of_tick;
-                    assert!(
-                        is_seen || racy == [true; 2],
-                        "{unit:?} {first} {look} {second}"
-                    );
+                    assert!(is_seen || racy, "{unit:?} {first} {look} {second}");
                 }
             }
         }
