@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_model::wildmatch::{self, Flags};
 use vigil_rules::attributes::{AttributeFiles, Attributes, Blobs, IndexBlobs, Value};
 use vigil_rules::ignore::{GlobalSources, IgnoreRules};
-use vigil_rules::pathspec::{self, Relation};
+use vigil_rules::pathspec::{self, AttributeLookup, AttributeState, Relation};
 use vigil_rules::sparse::SparseCheckout;
 
 use crate::input::{Input, path_inside};
@@ -296,6 +296,15 @@ fn contains_either(a: &[u8], b: &[u8], what: &str) -> bool {
     a.contains_str(what) || b.contains_str(what)
 }
 
+/// No path has attributes.
+struct NoAttributes;
+
+impl AttributeLookup for NoAttributes {
+    fn attribute(&self, _path: &BStr, _name: &BStr) -> AttributeState {
+        AttributeState::Unspecified
+    }
+}
+
 /// If a pathspec matches a path, it may concern that path, and the path is below the common prefix.
 pub(crate) fn pathspec(data: &[u8]) {
     let mut input = Input(data);
@@ -327,7 +336,7 @@ pub(crate) fn pathspec(data: &[u8]) {
     if path.is_empty() {
         return;
     }
-    let matches = spec.matches(path.as_bstr(), is_dir);
+    let matches = spec.matches(path.as_bstr(), is_dir, &NoAttributes);
     if matches {
         let with_slash = [&path, b"/".as_slice()].concat();
         assert!(with_slash.starts_with(spec.common_prefix()));
@@ -336,11 +345,11 @@ pub(crate) fn pathspec(data: &[u8]) {
             assert!(spec.may_match_at_or_below(path[..end].as_bstr()));
         }
     }
-    match spec.directory_relation(path.as_bstr()) {
+    match spec.directory_relation(path.as_bstr(), &NoAttributes) {
         Relation::All => {
             for name in ["x", "y/z"] {
                 let below = [&path, b"/".as_slice(), name.as_bytes()].concat();
-                assert!(spec.matches(below.as_bstr(), false));
+                assert!(spec.matches(below.as_bstr(), false, &NoAttributes));
             }
         }
         Relation::Itself | Relation::LeadsInside => {

@@ -41,16 +41,6 @@ pub trait AttributeLookup {
     fn attribute(&self, path: &BStr, name: &BStr) -> AttributeState;
 }
 
-/// An [`AttributeLookup`] for which no path has attributes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NoAttributes;
-
-impl AttributeLookup for NoAttributes {
-    fn attribute(&self, _path: &BStr, _name: &BStr) -> AttributeState {
-        AttributeState::Unspecified
-    }
-}
-
 /// How an untracked directory relates to a pathspec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
@@ -134,7 +124,7 @@ impl Pathspec {
         self.items.is_empty()
     }
 
-    /// Whether any pathspec uses attributes. The methods that take no lookup see none.
+    /// Whether any pathspec uses attributes.
     pub fn uses_attributes(&self) -> bool {
         self.items.iter().any(|item| !item.attributes.is_empty())
     }
@@ -146,17 +136,7 @@ impl Pathspec {
     }
 
     /// Whether `path` matches. For an index entry, `is_dir` says that it is a submodule or a sparse directory.
-    pub fn matches(&self, path: &BStr, is_dir: bool) -> bool {
-        self.matches_with(path, is_dir, &NoAttributes)
-    }
-
-    /// [`Self::matches`], with attributes.
-    pub fn matches_with(
-        &self,
-        path: &BStr,
-        is_dir: bool,
-        attributes: &dyn AttributeLookup,
-    ) -> bool {
+    pub fn matches(&self, path: &BStr, is_dir: bool, attributes: &dyn AttributeLookup) -> bool {
         let subject = match is_dir {
             true => Subject::Directory,
             false => Subject::Plain,
@@ -211,16 +191,7 @@ impl Pathspec {
     ///
     /// Directories with tracked files are not judged this way, only by [`Self::may_match_at_or_below`]: a glob that excludes
     /// `dir/` does not exclude its contents.
-    pub fn directory_relation(&self, dir: &BStr) -> Relation {
-        self.directory_relation_with(dir, &NoAttributes)
-    }
-
-    /// [`Self::directory_relation`], with attributes.
-    pub fn directory_relation_with(
-        &self,
-        dir: &BStr,
-        attributes: &dyn AttributeLookup,
-    ) -> Relation {
+    pub fn directory_relation(&self, dir: &BStr, attributes: &dyn AttributeLookup) -> Relation {
         if self.items.is_empty() {
             return Relation::All;
         }

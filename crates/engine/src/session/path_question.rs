@@ -85,7 +85,7 @@ impl<'a> PathQuestion<'a> {
 
 impl PathFilter for PathQuestion<'_> {
     fn matches(&self, path: &BStr, is_dir: bool) -> bool {
-        self.pathspec.matches_with(path, is_dir, self)
+        self.pathspec.matches(path, is_dir, self)
     }
 
     fn may_match_below(&self, path: &BStr) -> bool {
@@ -94,7 +94,7 @@ impl PathFilter for PathQuestion<'_> {
 
     fn directory(&self, dir: &BStr) -> DirMatch {
         let dir = dir.strip_suffix(b"/").unwrap_or(dir).as_bstr();
-        match self.pathspec.directory_relation_with(dir, self) {
+        match self.pathspec.directory_relation(dir, self) {
             Relation::Outside => DirMatch::No,
             Relation::LeadsInside => DirMatch::Below,
             Relation::Itself | Relation::All => DirMatch::Yes,

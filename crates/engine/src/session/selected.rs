@@ -122,7 +122,7 @@ fn is_asked_for(path: &BString, pathspec: &Pathspec, question: &PathQuestion<'_>
     let Some(directory) = path.strip_suffix(b"/") else {
         return Some(question.matches(path.as_bstr(), false));
     };
-    match pathspec.directory_relation_with(directory.as_bstr(), question) {
+    match pathspec.directory_relation(directory.as_bstr(), question) {
         Relation::Outside if !pathspec.may_match_at_or_below(directory.as_bstr()) => Some(false),
         Relation::All => Some(true),
         Relation::Outside | Relation::LeadsInside | Relation::Itself => None,

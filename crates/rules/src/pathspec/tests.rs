@@ -19,8 +19,18 @@ fn parsed(specs: &[&str], prefix: &str) -> Result<Pathspec, Error> {
     )
 }
 
+/// No path has attributes.
+struct NoAttributes;
+
+impl AttributeLookup for NoAttributes {
+    fn attribute(&self, _path: &BStr, _name: &BStr) -> AttributeState {
+        AttributeState::Unspecified
+    }
+}
+
 fn relation(specs: &[&str], dir: &str) -> Relation {
-    parsed(specs, "").unwrap().directory_relation(dir.into())
+    let pathspec = parsed(specs, "").unwrap();
+    pathspec.directory_relation(dir.into(), &NoAttributes)
 }
 
 #[test]
@@ -72,7 +82,7 @@ fn attributes_are_asked_for() {
     let matches = |spec: &str, path: &str| {
         let pathspec = parsed(&[spec], "").unwrap();
         assert!(pathspec.uses_attributes());
-        pathspec.matches_with(path.into(), false, &Texts)
+        pathspec.matches(path.into(), false, &Texts)
     };
     assert!(matches(":(attr:text)", "d/a.txt"));
     assert!(!matches(":(attr:text)", "d/a.c"));
@@ -84,7 +94,7 @@ fn attributes_are_asked_for() {
     assert!(
         !parsed(&[":(attr:text)"], "")
             .unwrap()
-            .matches("a.txt".into(), false)
+            .matches("a.txt".into(), false, &NoAttributes)
     );
 }
 
@@ -96,7 +106,7 @@ fn settings_hold_for_all() {
     };
     let matches = |pairs: &[(&str, &str)], spec: &str, path: &str| {
         parse(&[spec.into()], "".into(), None, environment(pairs)?)
-            .map(|pathspec| pathspec.matches(path.into(), false))
+            .map(|pathspec| pathspec.matches(path.into(), false, &NoAttributes))
     };
     let literal = [("GIT_LITERAL_PATHSPECS", "1")];
     assert!(matches(&literal, ":!a", ":!a").unwrap());
@@ -260,7 +270,7 @@ impl Walk<'_> {
         {
             return true;
         }
-        match self.pathspec.directory_relation(path) {
+        match self.pathspec.directory_relation(path, &NoAttributes) {
             Relation::Outside => false,
             Relation::LeadsInside => true,
             relation => {
@@ -286,7 +296,11 @@ impl Walk<'_> {
             if entry.file_type().unwrap().is_dir() {
                 self.assert_all_match(&(path + "/"));
             } else {
-                assert!(self.pathspec.matches(path.as_str().into(), false), "{path}");
+                assert!(
+                    self.pathspec
+                        .matches(path.as_str().into(), false, &NoAttributes),
+                    "{path}"
+                );
             }
         }
     }
@@ -309,7 +323,9 @@ impl Walk<'_> {
             } else if !self.tracked.contains(&path)
                 && self.pathspec.may_match_at_or_below(path.as_str().into())
                 && !self.ignored.is_ignored(path.as_str().into(), false)
-                && self.pathspec.matches(path.as_str().into(), false)
+                && self
+                    .pathspec
+                    .matches(path.as_str().into(), false, &NoAttributes)
             {
                 found.push(path);
             }
@@ -434,9 +450,9 @@ fn status_is_that_of_git() {
                 .into_iter()
                 .map(|path| format!("?? {path}"))
                 .collect();
-            let meant = tracked
-                .iter()
-                .filter(|&path| pathspec.matches(path.as_str().into(), path == "sub"));
+            let meant = tracked.iter().filter(|&path| {
+                pathspec.matches(path.as_str().into(), path == "sub", &NoAttributes)
+            });
             found.extend(meant.map(|path| format!("A  {path}")));
             let expected: BTreeSet<_> = output
                 .stdout
