@@ -95,17 +95,6 @@ pub enum Error {
     InvalidValue(u8),
 }
 
-impl Error {
-    /// The exit code of git.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            // git reports these two as bugs and aborts.
-            Self::PrefixNotAtRoot | Self::PrefixTooLong => 134,
-            _ => 128,
-        }
-    }
-}
-
 /// The settings that apply to all pathspecs; all are off by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
