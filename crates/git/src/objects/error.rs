@@ -1,11 +1,9 @@
 //! Why an object could not be read.
 
-use std::path::PathBuf;
-
 use bstr::BString;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
-use vigil_model::raw_text::{raw, raw_path};
+use vigil_model::raw_text::raw;
 use vigil_objects::Reason;
 
 use crate::refs;
@@ -13,14 +11,6 @@ use crate::refs;
 /// Why an object could not be read. If git has a text for the error, it is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file that cannot be read.
-    #[error("unable to read {}: {source}", raw_path(path))]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
     /// A tree does not exist.
     #[error("unable to read tree ({id})")]
     MissingTree {
