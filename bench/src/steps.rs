@@ -177,7 +177,7 @@ impl Step for Listing {
 
     #[cfg(test)]
     fn names(&self) -> Vec<Vec<u8>> {
-        let names = self.entries().map(|entry| entry.name_bytes().to_vec());
+        let names = self.entries().map(|entry| entry.name.to_bytes().to_vec());
         names.collect()
     }
 }

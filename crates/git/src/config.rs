@@ -343,22 +343,6 @@ impl Config {
         self.entry(key).map(|entry| entry.boolean()).transpose()
     }
 
-    /// The last value of `key` as an integer with `k`, `m`, `g` suffixes.
-    ///
-    /// # Errors
-    /// The value is not such a number.
-    pub fn integer(&self, key: &str) -> Result<Option<i64>, Error> {
-        self.entry(key).map(|entry| entry.integer()).transpose()
-    }
-
-    /// The last value of `key` as a boolean or a C `int`.
-    ///
-    /// # Errors
-    /// The value is neither.
-    pub fn bool_or_int(&self, key: &str) -> Result<Option<BoolOrInt>, Error> {
-        self.entry(key).map(|entry| entry.bool_or_int()).transpose()
-    }
-
     /// The last value of `key` as a path with `~/`, `~user/` and `%(prefix)/` expanded. A relative path is relative to
     /// git's working directory, the top of the working tree. `None` also for an `:(optional)` file that does not exist.
     ///

@@ -45,11 +45,6 @@ struct TagNames {
 const PREFIX: &str = "refs/tags/";
 
 impl TagIndex {
-    /// An empty index.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns the last name in byte order, without `refs/tags/`, of the tags that point to `commit`, directly or
     /// through tag objects. With `stayed`, the caller knows that no file that holds tags changed since the last
     /// question.

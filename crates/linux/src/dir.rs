@@ -50,14 +50,6 @@ pub struct Entry<'a> {
     pub kind: EntryKind,
 }
 
-impl<'a> Entry<'a> {
-    /// The bytes of the name, without the final NUL. The length is stored, not counted.
-    #[inline]
-    pub fn name_bytes(&self) -> &'a [u8] {
-        self.name.to_bytes()
-    }
-}
-
 /// Opens the directory `name` in the open directory `parent`, not following a symbolic link.
 ///
 /// # Errors

@@ -311,12 +311,10 @@ fn values_have_types() {
     let config = Config::from_bytes(text, "name").unwrap();
     assert_eq!(config.boolean("A.Yes"), Ok(Some(true)));
     assert_eq!(config.string("a.yes"), Some("".into()));
-    assert_eq!(config.integer("a.size"), Ok(Some(1024)));
-    assert_eq!(config.bool_or_int("a.size"), Ok(Some(BoolOrInt::Int(1024))));
-    assert_eq!(
-        config.bool_or_int("a.empty"),
-        Ok(Some(BoolOrInt::Bool(false)))
-    );
+    let entry = |key| config.entry(key).unwrap();
+    assert_eq!(entry("a.size").integer(), Ok(1024));
+    assert_eq!(entry("a.size").bool_or_int(), Ok(BoolOrInt::Int(1024)));
+    assert_eq!(entry("a.empty").bool_or_int(), Ok(BoolOrInt::Bool(false)));
     assert_eq!(config.path("a.optional"), Ok(None));
     assert_eq!(config.path("a.none"), Ok(None));
     let text = |error: Error| error.to_string();
@@ -325,7 +323,7 @@ fn values_have_types() {
         Err("bad boolean config value 'x' for 'a.word'".into())
     );
     assert_eq!(
-        config.integer("a.word").map_err(text),
+        entry("a.word").integer().map_err(text),
         Err("bad numeric config value 'x' for 'a.word' in file name: invalid unit".into())
     );
     assert_eq!(

@@ -23,7 +23,7 @@ pub struct Location {
     pub(super) kind: Kind,
     /// git's name for the repository's directory, absolute or relative to `directory`.
     pub(super) name: BString,
-    /// Where the search ended: the directory that contains `.git`, or the caller's for an explicitly named repository.
+    /// Where the search ended: the directory that contains `.git` (not always the top of the working tree), or the caller's for an explicitly named repository.
     pub(super) directory: PathBuf,
 }
 
@@ -31,11 +31,6 @@ impl Location {
     /// The absolute path of the repository's directory.
     pub fn git_dir(&self) -> PathBuf {
         absolute(&self.directory, self.name.as_bstr())
-    }
-
-    /// Where the search ended: the directory that contains `.git` (not always the top of the working tree).
-    pub fn directory(&self) -> &Path {
-        &self.directory
     }
 }
 

@@ -476,7 +476,7 @@ fn prompts_find_a_repository_without_opening_it() {
     }
     assert_eq!(find("bare.git", false).unwrap(), None);
     assert_eq!(location.git_dir(), sandbox.root.join("main/.git"));
-    assert_eq!(location.directory(), sandbox.root.join("main"));
+    assert_eq!(location.directory, sandbox.root.join("main"));
     assert_eq!(find("tree", false).unwrap(), None);
     assert_eq!(find("none", false).unwrap(), None);
     let repository = open(environment, &location).unwrap();

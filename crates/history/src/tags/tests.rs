@@ -23,7 +23,7 @@ impl TagQuery {
         Self {
             refs: Refs::open(&repo),
             objects: Objects::open(&repo).unwrap(),
-            index: TagIndex::new(),
+            index: TagIndex::default(),
         }
     }
 
@@ -156,7 +156,7 @@ fn tags_that_move_though_their_files_do_not_are_followed() {
         let mut asker = TagQuery {
             refs: Refs::open(&repo),
             objects: Objects::open(&repo).unwrap(),
-            index: TagIndex::new(),
+            index: TagIndex::default(),
         };
         assert_eq!(asker.ask(&one), Some("own".into()), "{format:?}");
         let two = sandbox.commit("two");

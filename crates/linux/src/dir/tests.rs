@@ -37,7 +37,9 @@ fn check(names: impl IntoIterator<Item = Vec<u8>>) {
     let mut listing = Listing::new();
     listing.read(open(&other).as_fd()).unwrap();
     listing.read(open(&path).as_fd()).unwrap();
-    let listed = listing.entries().map(|entry| entry.name_bytes().to_vec());
+    let listed = listing
+        .entries()
+        .map(|entry| entry.name.to_bytes().to_vec());
     assert!(listed.eq(names));
 }
 
@@ -109,7 +111,7 @@ fn kinds_and_access() {
     listing.read(dir.as_fd()).unwrap();
     let seen: Vec<_> = listing
         .entries()
-        .map(|entry| (entry.name_bytes(), entry.kind))
+        .map(|entry| (entry.name.to_bytes(), entry.kind))
         .collect();
     let expected: [(&[u8], _); 4] = [
         (b"dir", EntryKind::Dir),
@@ -178,7 +180,9 @@ fn names_in(records: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Errno> {
     let result = listing.sort_records(open(root.path()).as_fd());
     assert!(result.is_ok() || listing.is_empty());
     result.map(|()| {
-        let names = listing.entries().map(|entry| entry.name_bytes().to_vec());
+        let names = listing
+            .entries()
+            .map(|entry| entry.name.to_bytes().to_vec());
         names.collect()
     })
 }

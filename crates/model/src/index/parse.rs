@@ -72,8 +72,6 @@ pub struct ParsedIndex {
     pub link: Option<Link>,
     /// The checksum at the end of the file, not verified (git does not verify it either). Null under `index.skipHash`.
     pub checksum: ObjectId,
-    /// The version of the format: 2, 3 or 4.
-    pub version: u32,
     /// git's warnings on stderr about extensions that it then does without, each a whole line.
     pub complaints: Vec<String>,
     /// The names of all extensions, in order.
@@ -83,11 +81,6 @@ pub struct ParsedIndex {
 }
 
 impl ParsedIndex {
-    /// Whether the file has the extension `name`, understood or not.
-    pub fn has_extension(&self, name: &[u8; 4]) -> bool {
-        self.extensions.contains(name)
-    }
-
     /// The names of optional extensions that git does not know either, as git prints them: it says `ignoring NAME extension`
     /// on stderr.
     pub fn ignored_extensions(&self) -> impl Iterator<Item = &[u8]> {
@@ -235,7 +228,6 @@ impl<T: EntrySink> IndexParser<T> {
                 index: Index::empty(hash),
                 link: None,
                 checksum: hash.null(),
-                version,
                 complaints: Vec::new(),
                 extensions: Vec::new(),
                 untracked_cache_origin: None,

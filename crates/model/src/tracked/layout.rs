@@ -357,13 +357,6 @@ impl<'b> DirectoryBlock<'b> {
         until_nul(rest.unwrap_or_default()).as_bstr()
     }
 
-    /// The same with the NUL that system calls expect.
-    #[inline]
-    pub(crate) fn subdir_c_name(&self, subdir: &SubdirRecord) -> &'b CStr {
-        let rest = self.names.get(subdir.name_start.get() as usize..);
-        CStr::from_bytes_until_nul(rest.unwrap_or_default()).unwrap_or_default()
-    }
-
     /// The segments of a large directory; empty if the files are in this block.
     #[inline]
     pub fn segments(&self) -> &'b [SegmentRecord] {

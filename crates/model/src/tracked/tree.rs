@@ -3,7 +3,6 @@
 use std::borrow::Borrow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::ffi::CStr;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -548,11 +547,5 @@ impl<'t> Subdir<'t> {
     #[inline]
     pub fn name(&self) -> &'t BStr {
         self.block.subdir_name(self.record)
-    }
-
-    /// The name with the NUL that system calls expect.
-    #[inline]
-    pub fn c_name(&self) -> &'t CStr {
-        self.block.subdir_c_name(self.record)
     }
 }
