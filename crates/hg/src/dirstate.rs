@@ -13,7 +13,7 @@ mod v2;
 
 pub use entry::{Entry, Flags};
 pub use listed::ListedDirectories;
-pub use read::{DirstateFile, read};
+pub use read::read;
 pub use record::Damaged;
 pub use v2::Docket;
 use v2::MARKER;

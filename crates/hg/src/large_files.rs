@@ -48,7 +48,7 @@ impl LargeFiles {
             if is_missing && self.has_stand_ins {
                 return Err(Abort::unsupported("large files that are not recorded yet"));
             }
-            dirstate::read(&self.folder, self.is_v2).map(|file| file.dirstate)
+            dirstate::read(&self.folder, self.is_v2)
         });
         read.as_ref().map_err(Clone::clone)
     }

@@ -61,7 +61,7 @@ pub(super) fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateRead, Abort> {
         tries = tries.saturating_add(1);
         let read_at = vigil_stamp::now();
         let own = look(&path)?;
-        let dirstate = dirstate::read(dot_hg, is_v2)?.dirstate;
+        let dirstate = dirstate::read(dot_hg, is_v2)?;
         // One that is replaced during every try is young, and so is read again for the next question.
         if look(&path)? == own || tries >= TRIES_MAX {
             return Ok(DirstateRead {

@@ -1,7 +1,7 @@
 //! Reads the dirstate from the disk.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use vigil_stamp::file;
 
@@ -17,30 +17,18 @@ const TRIES_MAX: usize = 5;
 /// The length of the two parents, with which the first format begins.
 const PARENTS_LEN: usize = 2 * Node::LEN;
 
-/// A dirstate, and the files it was read from.
-#[derive(Debug)]
-pub struct DirstateFile {
-    /// The dirstate.
-    pub dirstate: Dirstate,
-    /// Whether the dirstate is of the second format.
-    pub is_v2: bool,
-    /// The files that were read.
-    pub files: Vec<PathBuf>,
-}
-
 /// Reads the dirstate in the folder `.hg`. `is_v2` says whether the repository requires the second format.
 ///
 /// # Errors
 /// The dirstate cannot be read, or is damaged.
-pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
+pub fn read(dot_hg: &Path, is_v2: bool) -> Result<Dirstate, Abort> {
     let path = dot_hg.join("dirstate");
-    let mut files = vec![path.clone()];
     let mut tries = 0usize;
     loop {
         let contents = match file::read_or_map(&path) {
             Ok(contents) => contents,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(whole(Dirstate::empty(), is_v2, files));
+                return Ok(Dirstate::empty());
             }
             Err(error) => return Err(Abort::io(&path, &error)),
         };
@@ -51,8 +39,7 @@ pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
                 return Err(without_parents(is_v2));
             }
             let dirstate = Dirstate::of_v1(contents);
-            let dirstate = dirstate.map_err(|error| Abort::damaged(&path, error.0))?;
-            return Ok(whole(dirstate, false, files));
+            return dirstate.map_err(|error| Abort::damaged(&path, error.0));
         }
         let docket = Docket::parse(&contents);
         let docket = docket.map_err(|error| Abort::damaged(&path, error.0))?;
@@ -72,9 +59,7 @@ pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
             Err(error) => return Err(Abort::io(&data_path, &error)),
         };
         let dirstate = Dirstate::of_v2(&docket, data);
-        let dirstate = dirstate.map_err(|error| Abort::damaged(&data_path, error.0))?;
-        files.push(data_path);
-        return Ok(whole(dirstate, true, files));
+        return dirstate.map_err(|error| Abort::damaged(&data_path, error.0));
     }
 }
 
@@ -91,13 +76,5 @@ fn without_parents(is_v2: bool) -> Abort {
     match is_v2 {
         true => abort.with_hint("falling back to dirstate-v1 from v2 also failed"),
         false => abort,
-    }
-}
-
-fn whole(dirstate: Dirstate, is_v2: bool, files: Vec<PathBuf>) -> DirstateFile {
-    DirstateFile {
-        dirstate,
-        is_v2,
-        files,
     }
 }
