@@ -19,5 +19,3 @@ pub mod state;
 pub mod status;
 #[cfg(test)]
 pub(crate) mod testing;
-
-pub use vigil_model as model;

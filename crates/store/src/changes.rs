@@ -66,11 +66,6 @@ impl<'a> Changes<'a> {
         self.source.as_ref().is_none_or(|source| source.is_whole())
     }
 
-    /// Whether nothing was set or removed.
-    pub fn is_empty(&self) -> bool {
-        self.tables.iter().all(BTreeMap::is_empty)
-    }
-
     fn table(&mut self, table: Table) -> &mut BTreeMap<u32, Option<Cow<'a, [u8]>>> {
         let [tracked, seen, files, general] = &mut self.tables;
         match table {

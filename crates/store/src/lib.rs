@@ -182,18 +182,6 @@ pub enum Step {
     OldRemoved,
 }
 
-impl Step {
-    /// All steps, in order.
-    pub const ALL: [Self; 6] = [
-        Self::Locked,
-        Self::DataBegun,
-        Self::DataWritten,
-        Self::DocketWritten,
-        Self::DocketPublished,
-        Self::OldRemoved,
-    ];
-}
-
 /// Observes the progress of a publication.
 pub trait Steps {
     /// Called when `step` has just been reached.

@@ -10,6 +10,16 @@ use super::*;
 
 const IDENTITY: [u8; 32] = [7; 32];
 
+/// All steps, in order.
+const STEPS: [Step; 6] = [
+    Step::Locked,
+    Step::DataBegun,
+    Step::DataWritten,
+    Step::DocketWritten,
+    Step::DocketPublished,
+    Step::OldRemoved,
+];
+
 struct Sandbox {
     _dir: tempfile::TempDir,
     store: Store,

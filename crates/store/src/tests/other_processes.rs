@@ -79,7 +79,7 @@ fn writer() {
     if task == Task::Count {
         return (0..COUNTS).for_each(|_| increment(&store));
     }
-    let steps = KillAt(number(KILL_AT).map(|step| Step::ALL[step]));
+    let steps = KillAt(number(KILL_AT).map(|step| STEPS[step]));
     let base = store.open().ok();
     if let Err(error) = store.publish(base.as_ref(), changes(task), [2; 48], &steps) {
         let error = error.to_string();
@@ -166,7 +166,7 @@ fn assert_is_new(sandbox: &Sandbox, task: Task) {
 fn a_writer_may_be_killed_at_any_step() {
     use std::os::unix::process::ExitStatusExt;
     for task in [Task::First, Task::Append, Task::Rewrite] {
-        for (number, step) in Step::ALL.into_iter().enumerate() {
+        for (number, step) in STEPS.into_iter().enumerate() {
             let sandbox = prepared(task);
             let held = sandbox.store.open().ok();
             let mut killed = command(&sandbox.store, task, &[]);

@@ -45,7 +45,7 @@ fn until_the_docket_is_published_the_old_state_is_read_and_nobody_else_writes() 
             .publish(base.as_ref(), changes, [clock; 48], &onlooker)
             .unwrap();
         let before = (clock > 1).then(|| clock - 1);
-        let mut expected: Vec<_> = Step::ALL
+        let mut expected: Vec<_> = STEPS
             .into_iter()
             .map(|step| {
                 let is_published = matches!(step, Step::DocketPublished | Step::OldRemoved);
