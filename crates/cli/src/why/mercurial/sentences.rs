@@ -11,9 +11,9 @@ use vigil_engine::hg_status::kinds::FileKind;
 use vigil_hg::patterns::{IgnoreLine, shown_from};
 use vigil_hg::stored::Flag;
 use vigil_hg::verdict::{Reason, Verdict};
-use vigil_linux::stat::Stat;
 use vigil_model::quote::{QuoteRule, append_quoted};
 use vigil_model::timestamp::Timestamp;
+use vigil_stamp::mtime;
 use vigil_stamp::paths::bytes_of;
 
 use super::super::known;
@@ -227,13 +227,6 @@ fn recorded_mtime(recorded: &HgRecorded) -> Timestamp {
     Timestamp {
         s: recorded.entry.mtime_s.into(),
         ns: recorded.entry.mtime_ns,
-    }
-}
-
-fn mtime(seen: &Stat) -> Timestamp {
-    Timestamp {
-        s: seen.mtime_s,
-        ns: seen.mtime_ns,
     }
 }
 
