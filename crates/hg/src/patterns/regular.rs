@@ -416,14 +416,14 @@ impl<'p> Translation<'p> {
         let mut inner = flags;
         let mut number = None;
         if !self.take(b"?") {
-            number = Some(self.opened()?);
+            number = Some(self.opened());
         } else if self.take(b"P<") {
             let name = self.name(b'>')?;
             if self.names.contains(&name) {
                 return Err(RegexError::Syntax);
             }
             self.names.push(name);
-            number = Some(self.opened()?);
+            number = Some(self.opened());
         } else if self.take(b"P=") {
             let name = self.name(b')')?;
             return match self.names.contains(&name) {
@@ -502,9 +502,9 @@ impl<'p> Translation<'p> {
         }
     }
 
-    fn opened(&mut self) -> Result<u32, RegexError> {
+    fn opened(&mut self) -> u32 {
         self.groups = self.groups.saturating_add(1);
-        Ok(self.groups)
+        self.groups
     }
 
     fn name(&mut self, end: u8) -> Result<&'p [u8], RegexError> {

@@ -71,7 +71,7 @@ impl Revisions<'_> {
         hidden_marks.is_some_and(|hidden_marks| is_marked(&hidden_marks.is_obsolete, number))
     }
 
-    fn find_hidden(&mut self) -> Result<HiddenMarks, Abort> {
+    fn find_hidden(&self) -> Result<HiddenMarks, Abort> {
         let phases = self.phases()?;
         let folder = self.repository.store().folder().to_path_buf();
         let markers = text_file::read(&folder.join("obsstore"));

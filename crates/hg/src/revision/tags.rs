@@ -22,14 +22,14 @@ type Tags = BTreeMap<BString, Tag>;
 
 impl Revisions<'_> {
     /// Returns the node of a tag, which need not be in this repository.
-    pub(super) fn tag(&mut self, name: &BStr) -> Result<Option<Node>, Abort> {
+    pub(super) fn tag(&self, name: &BStr) -> Result<Option<Node>, Abort> {
         let all = self.all_tags(Some(name))?;
         let node = all.get(name.as_bytes()).map(|tag| tag.node);
         Ok(node.filter(|node| !node.is_null()))
     }
 
     /// Returns the changesets that have tags.
-    pub(super) fn tagged(&mut self) -> Result<Vec<Target>, Abort> {
+    pub(super) fn tagged(&self) -> Result<Vec<Target>, Abort> {
         let mut all = self.all_tags(None)?;
         all.retain(|name, tag| name != "tip" && !tag.node.is_null());
         Ok(all
