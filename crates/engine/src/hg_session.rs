@@ -327,7 +327,8 @@ impl HgSession {
         let memory = recorded.memory.as_ref().filter(|_| is_whole);
         let is_of_daemon = self.watched.is_some();
         let watched = self.watched.as_mut().filter(|_| is_whole);
-        if watched.is_some() {
+        let is_kept = watched.is_some();
+        if is_kept {
             self.last = Some((request.repository.clone(), request.ignore.clone()));
         }
         let ignored = match request.ignored {
@@ -390,7 +391,9 @@ impl HgSession {
                     .is_ok_and(|found| !found.unlisted.is_empty() || !found.unknown.is_empty()),
             );
             compared.add(system.take_unsure());
-            *look_again = system.look_again();
+            if is_kept {
+                *look_again = system.look_again();
+            }
             let found = found?;
             match ScanError::beyond_means(&found).filter(|_| is_of_daemon) {
                 Some(error) => Err(error),

@@ -82,6 +82,16 @@ impl WorkingCopy {
     }
 
     fn ask(&self, session: &mut HgSession, clean: bool, ignored: bool) -> Result<HgStatus, Abort> {
+        self.ask_for(session, clean, true, ignored)
+    }
+
+    fn ask_for(
+        &self,
+        session: &mut HgSession,
+        clean: bool,
+        unknown: bool,
+        ignored: bool,
+    ) -> Result<HgStatus, Abort> {
         let repository = self.repository();
         session.dirstate(&repository)?;
         let files: Vec<PathBuf> = [self.repository().root.join(".hgignore")]
@@ -102,7 +112,7 @@ impl WorkingCopy {
             ignore: read.ignore.clone()?,
             matcher: Arc::new(matcher?),
             clean,
-            unknown: true,
+            unknown,
             ignored,
         })
     }
@@ -390,6 +400,21 @@ fn an_audit_finds_changes_without_events() {
             .map(|one| one.disagreement.path.clone());
         assert_eq!(paths.collect::<Vec<_>>(), ["d/b"]);
     }
+}
+
+#[test]
+fn a_question_whose_answer_is_not_kept_leaves_the_young_files_of_another() {
+    let working = with_files();
+    let in_2033 = std::time::UNIX_EPOCH + std::time::Duration::from_secs(2_000_000_000);
+    let file = fs::File::options().write(true).open(working.path("a"));
+    file.unwrap().set_modified(in_2033).unwrap();
+    working.record(0, &FILES.map(|name| (name, b'n')));
+    let mut session = working.session(false);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    working.ask(&mut session, false, false).unwrap();
+    assert!(session.look_again.contains(&BString::from("a")));
+    working.ask_for(&mut session, false, false, true).unwrap();
+    assert!(session.look_again.contains(&BString::from("a")));
 }
 
 #[test]
