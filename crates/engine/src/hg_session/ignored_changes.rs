@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString};
 use vigil_hg::patterns::Ignore;
 use vigil_model::path::parent;
 use vigil_model::tracked::Tracked;
@@ -32,15 +32,11 @@ impl ChangeFilter for IgnoredChanges<'_> {
 impl IgnoredChanges<'_> {
     /// Whether `path` and everything below it is ignored, and no recorded file is at, above or below it.
     fn is_ignored(&self, path: &BStr) -> bool {
-        let is_recorded = |path: &BStr| self.tracked.find_first(path).is_some();
         // A nested repository makes the files recorded in it count as missing.
         let is_another_repository =
             path.ends_with(b"/.hg") && self.tracked.find_directory(parent(path)).is_some();
-        let mut ends = path.find_iter(b"/").chain([path.len()]);
-        !path.is_empty()
-            && !is_another_repository
-            && self.tracked.find_directory(path).is_none()
-            && !ends.any(|end| is_recorded(path.get(..end).unwrap_or_default().into()))
+        !is_another_repository
+            && self.tracked.is_beside(path)
             && self.ignore.is_match_or_below(path)
     }
 }

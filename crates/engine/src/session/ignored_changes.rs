@@ -100,22 +100,8 @@ impl Look<'_> {
 
     /// Whether no index entry is at `path`, below it, or in place of a folder above it, and no repository is on the way.
     fn is_beside_tracked(&self, path: &BStr) -> bool {
-        let tracked = self.parts.tracked;
-        if path.is_empty()
-            || path
-                .split_str("/")
-                .any(|name| name.eq_ignore_ascii_case(b".git"))
-            || tracked.find_directory(path).is_some()
-        {
-            return false;
-        }
-        let ends = path.find_iter(b"/").chain([path.len()]);
-        let mut above = ends.filter_map(|end| path.get(..end).map(BStr::new));
-        // An entry that ends in a slash stands for a folder outside the sparse checkout.
-        !above.any(|path| {
-            let folder = join(path, BStr::new(""));
-            tracked.find_first(path).is_some() || tracked.find_first(folder.as_ref()).is_some()
-        })
+        let mut names = path.split_str("/");
+        !names.any(|name| name.eq_ignore_ascii_case(b".git")) && self.parts.tracked.is_beside(path)
     }
 
     /// Whether the answer has `path`, something below it, or a folder above it.

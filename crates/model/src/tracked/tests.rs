@@ -99,6 +99,41 @@ fn assert_same_as_index(tracked: &Tracked, index: &Index) {
     assert_eq!(tracked.check(), Ok(()));
 }
 
+#[test]
+fn one_walk_tells_what_is_beside_all_entries() {
+    let outside = Draft {
+        mode: 0o40_000,
+        flags: 0x4000_4000,
+        ..draft("s/t/", 0, 0)
+    };
+    let files = ["a/b/c", "a.d", "file"].map(|path| draft(path, 0, 0));
+    let conflict = draft("in/conflict", 2, 0);
+    let tracked = Tracked::of(&index([files.as_slice(), &[outside, conflict]].concat()));
+    for path in ["x", "a/x", "a/b/x/y", "a.e", "b/c", "file.x", "s/u", "in/x"] {
+        assert!(tracked.is_beside(path.into()), "{path}");
+    }
+    let at_or_below = [
+        "",
+        "a",
+        "a/b",
+        "a/b/c",
+        "a.d",
+        "file",
+        "s",
+        "s/t",
+        "in/conflict",
+    ];
+    for path in at_or_below
+        .into_iter()
+        .chain(["a/b/c/d/e", "file/x", "s/t/u", "in/conflict/x"])
+    {
+        assert!(!tracked.is_beside(path.into()), "{path}");
+    }
+    let empty = Tracked::of(&index(Vec::new()));
+    assert!(!empty.is_beside("".into()));
+    assert!(empty.is_beside("a/b".into()));
+}
+
 proptest! {
     #[test]
     fn the_tree_answers_as_the_index_does(

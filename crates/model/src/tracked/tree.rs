@@ -255,6 +255,31 @@ impl Tracked {
         })
     }
 
+    /// Whether no entry is at `path`, below it, or in place of a directory above it; never true of the top. One walk down tells
+    /// all of that, so the time grows with the depth, not with its square.
+    pub fn is_beside(&self, path: &BStr) -> bool {
+        if path.is_empty() {
+            return false;
+        }
+        let mut number = ROOT;
+        for name in path.split_str("/") {
+            let directory = self.directory(number);
+            let has = |name: &[u8]| {
+                let file = directory.file(directory.position(name));
+                file.is_some_and(|file| file.name() == name)
+            };
+            // An entry without a name stands for the directory itself, outside the sparse checkout.
+            if has(name) || has(b"") {
+                return false;
+            }
+            match directory.find_subdir(name) {
+                Some(subdir) => number = subdir.number,
+                None => return true,
+            }
+        }
+        false
+    }
+
     /// Calls `visit` for every entry in the order of the index, with its number and path. Skips directories whose sums
     /// `is_wanted` rejects.
     pub fn visit<B>(
