@@ -59,8 +59,8 @@ impl KeptFindings {
                     note((entry.path, Some(*number)), PathFinding::Tracked(*observed));
                 }
             }
-            let has =
-                |path: &BStr| focus.is_none_or(|focus| focus.wants_non_tracked_of(tracked, path));
+            let mut wants = focus.map(|focus| focus.wants_non_tracked_of(tracked));
+            let mut has = |path: &BStr| wants.as_mut().is_none_or(|wants| wants(path));
             let others = findings
                 .untracked
                 .iter()

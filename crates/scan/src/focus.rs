@@ -141,12 +141,26 @@ impl Focus {
         self.whole.contains(&number)
     }
 
-    /// Whether untracked files are looked for in the innermost tracked directory that holds `path`, or that is at `path`
-    /// itself.
-    pub(super) fn wants_non_tracked_of(&self, files: &Tracked, path: &BStr) -> bool {
-        let path = path.strip_suffix(b"/").unwrap_or(path);
-        let prefix = self.tracked_prefix(files, path.as_bstr());
-        prefix.is_whole || self.wants_non_tracked(prefix.dir)
+    /// Tells of paths, best in order, whether untracked files are looked for in the innermost tracked directory that holds the
+    /// path, or that is at the path itself.
+    pub(super) fn wants_non_tracked_of(&self, files: &Tracked) -> impl FnMut(&BStr) -> bool {
+        // Many untracked files are often in one folder.
+        let mut folder: Option<(BString, TrackedPrefix)> = None;
+        move |path| {
+            let path = path.strip_suffix(b"/").unwrap_or(path);
+            let (above, name) = path.rsplit_once_str("/").unwrap_or((b"", path));
+            let same = folder.take().filter(|(known, _)| known == above);
+            let (_, prefix) = folder.insert(same.unwrap_or_else(|| {
+                let prefix = self.tracked_prefix(files, above.as_bstr());
+                (above.into(), prefix)
+            }));
+            let sub = match prefix.is_tracked {
+                true => files.directory(prefix.dir).find_subdir(name.as_bstr()),
+                false => None,
+            };
+            let dir = sub.map_or(prefix.dir, |sub| sub.number);
+            prefix.is_whole || self.has_whole(dir) || self.wants_non_tracked(dir)
+        }
     }
 
     /// Whether the tracked file at `path` is included.

@@ -237,7 +237,7 @@ impl KeptFindings {
             let entry = entries.get(number);
             entry.is_none_or(|entry| focus.has_entry(tracked, entry.path.as_ref()))
         };
-        let has = |path: &BStr| focus.wants_non_tracked_of(tracked, path);
+        let mut has = focus.wants_non_tracked_of(tracked);
         known.tracked.retain(|(number, _)| !has_file(*number));
         known.untracked.retain(|path| !has(path.as_ref()));
         known.ignored.retain(|path| !has(path.as_ref()));
