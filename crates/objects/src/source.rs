@@ -272,6 +272,10 @@ impl Source {
         };
         listing.seen.get_or_insert(seen);
         let mut numbers: HashSet<u32> = listing.order.iter().map(|pack| pack.number).collect();
+        let layers = listing.midxes.iter();
+        let indexed: HashSet<&[u8]> = layers
+            .flat_map(|layer| layer.midx.packs.iter().map(|name| name.as_slice()))
+            .collect();
         for entry in entries {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -285,17 +289,7 @@ impl Source {
                 }
             };
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            let is_indexed = || {
-                let mut layers = listing.midxes.iter();
-                layers.any(|layer| {
-                    layer
-                        .midx
-                        .packs
-                        .iter()
-                        .any(|pack| **pack == *name.as_bytes())
-                })
-            };
-            if !name.as_bytes().ends_with(b".idx") || is_indexed() {
+            if !name.as_bytes().ends_with(b".idx") || indexed.contains(name.as_bytes()) {
                 continue;
             }
             match add(name) {
