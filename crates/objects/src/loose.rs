@@ -244,9 +244,12 @@ impl<'a> Window<'a> {
         messages: &mut Vec<String>,
     ) -> Result<(), CopyError> {
         let mut is_end = is_end;
+        let left = size.saturating_sub(out.len() - start);
+        out.reserve(left.min(RESERVE_MAX) + SLACK);
         while !is_end && out.len() - start <= size {
             let left = size - (out.len() - start);
-            let room = left.min(RESERVE_MAX) + SLACK;
+            // Each step clears all of its room, and a window of the file may fill little of it.
+            let room = left.min(WINDOW_LEN) + SLACK;
             let message_count = messages.len();
             let step = self.step(room, inflater, out, messages);
             if out.len() - start > size {
