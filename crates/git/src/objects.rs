@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
+use parking_lot::Mutex;
 
 pub use self::compat::Compat;
 pub use self::error::Error;
@@ -72,6 +73,8 @@ pub struct Objects {
     chains: Arc<Chains>,
     known: Arc<KnownKinds>,
     uses_commit_graph: bool,
+    /// The commit-graph, `None` if there is none; empty until it is asked for.
+    commit_graph: Arc<Mutex<Option<Option<Arc<CommitGraph>>>>>,
     /// `core.maxTreeDepth`.
     tree_depth_max: i64,
 }
@@ -140,6 +143,7 @@ impl Objects {
             chains: Arc::default(),
             known: Arc::default(),
             uses_commit_graph: repo.config.boolean("core.commitGraph")? != Some(false),
+            commit_graph: Arc::default(),
             tree_depth_max: match repo.config.entry("core.maxTreeDepth") {
                 Some(entry) => entry.int()?.into(),
                 None => TREE_DEPTH_MAX,
@@ -204,7 +208,7 @@ impl Objects {
     /// The folders of objects, or what changes history, cannot be read.
     pub fn refresh(&mut self, repo: &Repository, refs: &Refs) -> Result<bool, Error> {
         self.readers.refresh();
-        self.chains.forget();
+        self.forget();
         let history = History::read(repo, refs)?;
         let is_changed = history != *self.history;
         if is_changed {
@@ -217,13 +221,18 @@ impl Objects {
     /// Frees memory for what can be read again. Call this after each answer of a long-lived process.
     pub fn rest(&self) {
         self.readers.rest();
-        self.chains.forget();
+        self.forget();
     }
 
     /// As [`Self::rest`], and leaves no file open or mapped.
     pub fn close(&self) {
         self.readers.close();
+        self.forget();
+    }
+
+    fn forget(&self) {
         self.chains.forget();
+        *self.commit_graph.lock() = None;
     }
 
     /// The hash function of the ids.
@@ -652,13 +661,18 @@ impl Objects {
         &self.history
     }
 
-    /// Opens the commit-graph, if there is one and nothing changes the history that it records. A damaged one counts as missing.
-    pub fn commit_graph(&self) -> Option<CommitGraph> {
+    /// Returns the commit-graph, if there is one and nothing changes the history that it records. A damaged one counts as missing.
+    /// Like git, this opens it only once, until [`Self::refresh`], [`Self::rest`] or [`Self::close`].
+    pub fn commit_graph(&self) -> Option<Arc<CommitGraph>> {
         if !self.uses_commit_graph || !self.history.is_unmodified() {
             return None;
         }
-        let info = self.folders().folder.join("info");
-        CommitGraph::open(&info, self.hash_kind())
+        let mut known = self.commit_graph.lock();
+        let graph = known.get_or_insert_with(|| {
+            let info = self.folders().folder.join("info");
+            CommitGraph::open(&info, self.hash_kind()).map(Arc::new)
+        });
+        graph.clone()
     }
 
     /// Returns the tree of the commit `id` according to the commit-graph.

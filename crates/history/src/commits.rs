@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
+use std::sync::Arc;
 
 use bstr::BString;
 use gix_hash::{ObjectId, oid};
@@ -59,7 +60,7 @@ struct ObjectCommit {
 pub(super) struct Commits<'a> {
     objects: &'a Objects,
     /// The commit-graph, opened on first use.
-    graph: OnceCell<Option<CommitGraph>>,
+    graph: OnceCell<Option<Arc<CommitGraph>>>,
     /// The number plus one of each commit in the graph, by its position there; 0 if it was not visited. Empty at first.
     numbers_by_position: Vec<u32>,
     /// The numbers of all other commits.
@@ -103,7 +104,7 @@ impl<'a> Commits<'a> {
 
     fn graph(&self) -> Option<&CommitGraph> {
         let graph = self.graph.get_or_init(|| self.objects.commit_graph());
-        graph.as_ref()
+        graph.as_deref()
     }
 
     /// Whether the commit-graph has `id`, which then is a commit.
@@ -136,7 +137,10 @@ impl<'a> Commits<'a> {
         let Some((position, count)) = position else {
             return self.outside(id);
         };
-        self.numbers_by_position.resize(index(count), 0);
+        if self.numbers_by_position.is_empty() {
+            // Unlike `resize`, this need not touch all of the memory, of which a short walk uses little.
+            self.numbers_by_position = vec![0; index(count)];
+        }
         number_at(position, &mut self.numbers_by_position, &mut self.all)
     }
 
