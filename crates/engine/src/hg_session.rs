@@ -103,6 +103,10 @@ pub struct Parents {
 /// Whether something could not be looked at.
 struct HasUnreadable(bool);
 
+/// Whether the findings are those for all files, from which other questions are answered, too.
+#[derive(Clone, Copy)]
+struct IsForAll(bool);
+
 impl HgSession {
     /// Has files converted before they are compared. For a session that was made for one question, without places for a state:
     /// what is learnt about files would not hold for others.
@@ -244,13 +248,12 @@ impl HgSession {
         if let Some(status) = self.status_from_all_files(request)? {
             return Ok(status);
         }
-        Ok(self
-            .status_with(request, request.unknown || request.ignored)?
-            .0)
+        Ok(self.status_with(request, IsForAll(false))?.0)
     }
 
-    /// Answers from the findings for all files, if the question is about recorded files alone or what patterns match. Returns
-    /// `None` for other questions, if paths are asked for by name, and if something could not be looked at.
+    /// Answers from the findings for all files, if the question is about recorded files alone, ignored files without unknown ones,
+    /// or what patterns match. Returns `None` for other questions, if paths are asked for by name, and if something could not be
+    /// looked at.
     fn status_from_all_files(
         &mut self,
         request: &HgRequest<'_>,
@@ -258,7 +261,9 @@ impl HgSession {
         let is_of_recorded = !request.unknown && !request.ignored;
         let matcher = &request.matcher;
         let is_filtered = !matcher.is_everything();
+        let lacks_only_unknown = request.ignored && !request.unknown && !is_filtered;
         let has_it = match self.keeps_all() {
+            _ if lacks_only_unknown => self.keeps_all() || self.has_scan_memory(),
             true => is_of_recorded || is_filtered && request.unknown,
             // The memory of full scans saves more than leaving out what is not part of the working copy.
             false => {
@@ -276,10 +281,10 @@ impl HgSession {
             matcher: Arc::default(),
             ..*request
         };
-        let (mut status, HasUnreadable(false)) = self.status_with(&all, true)? else {
+        let (mut status, HasUnreadable(false)) = self.status_with(&all, IsForAll(true))? else {
             return Ok(None);
         };
-        if is_of_recorded && self.compared.any_is_out_of_reach(&self.root) {
+        if !request.unknown && self.compared.any_is_out_of_reach(&self.root) {
             return Ok(None);
         }
         // The file that could not be compared may not be asked for.
@@ -303,12 +308,12 @@ impl HgSession {
         recorded.is_some_and(|recorded| recorded.memory.is_some())
     }
 
-    /// Answers a question, by a walk over the whole working copy if `walks`, otherwise by looking at recorded files only. Also
-    /// returns whether something could not be looked at.
+    /// Answers a question, by a walk over the whole working copy if the findings are for all files, or files are asked for that
+    /// are not recorded; otherwise by looking at recorded files only. Also returns whether something could not be looked at.
     fn status_with(
         &mut self,
         request: &HgRequest<'_>,
-        walks: bool,
+        is_for_all: IsForAll,
     ) -> Result<(HgStatus, HasUnreadable), Abort> {
         let lacks_parent = self.lacks_parent(request.repository);
         let Some(recorded) = &mut self.recorded else {
@@ -316,9 +321,8 @@ impl HgSession {
         };
         // Nothing is kept for other questions: they follow links, and no event comes from behind those. Nor with patterns that
         // are read during the walk: they are identified by file names alone.
-        let is_of_recorded = !request.unknown && !request.ignored;
-        let is_plain = request.unknown || is_of_recorded && walks;
-        let is_plain = is_plain && request.ignore.is_whole();
+        let IsForAll(is_for_all) = is_for_all;
+        let is_plain = (request.unknown || is_for_all) && request.ignore.is_whole();
         let is_whole = is_plain && request.matcher.is_everything();
         if is_plain && recorded.memory.is_none() && self.watched.is_some() {
             recorded.remember();
@@ -355,7 +359,7 @@ impl HgSession {
             dirstate: &recorded.dirstate,
             line_endings: self.line_endings.clone(),
             lacks_parent,
-            walks,
+            walks: is_for_all || request.unknown || request.ignored,
         };
         let mut has_unreadable = HasUnreadable(false);
         let status = status_of(&question_of, &files, |system, look| {

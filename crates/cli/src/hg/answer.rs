@@ -158,10 +158,12 @@ impl Run<'_> {
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let looks_for_unknown = settings.is_terse() || shown.unknown;
         if self.working_copy.is_kept() {
+            let is_of_part =
+                arguments.has_patterns() || repository.is_sparse() || repository.is_narrow();
             refusals::decline_in_daemon(
                 arguments,
                 &configuration,
-                looks_for_unknown || !shown.ignored,
+                looks_for_unknown || !shown.ignored || !is_of_part,
             )?;
         }
         if arguments.names_changesets() && settings.is_terse() && arguments.change.is_none() {

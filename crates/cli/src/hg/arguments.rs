@@ -114,6 +114,13 @@ impl UsageError {
 }
 
 impl Arguments {
+    /// Returns whether the question is about part of the files.
+    pub(super) fn has_patterns(&self) -> bool {
+        [&self.patterns, &self.include, &self.exclude]
+            .into_iter()
+            .any(|patterns| !patterns.is_empty())
+    }
+
     /// Returns whether the options name the changesets to compare.
     pub(super) fn names_changesets(&self) -> bool {
         !self.revisions.is_empty() || self.change.is_some()

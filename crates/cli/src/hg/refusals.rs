@@ -93,7 +93,7 @@ pub(super) fn decline_in_daemon(
     let left = if !config.boolean("vigil", "daemon", true)? {
         "a daemon that the configuration does not want"
     } else if !is_kept {
-        "a status of ignored files alone, by a daemon"
+        "a status of ignored files alone in part of a working copy, by a daemon"
     } else if arguments.names_changesets() || arguments.subrepos {
         "other changesets and repositories, by a daemon"
     } else if !arguments.is_for_a_daemon() {

@@ -394,6 +394,8 @@ fn each_client_is_answered_by_its_own_configuration() {
             &["hg", "status", "a"],
             &["hg", "status", "-A", "path:b", "."],
             &["hg", "status", "nothing"],
+            &["hg", "status", "-i"],
+            &["hg", "status", "-im"],
         ] {
             assert!(
                 served.assert_same_without_daemon(arguments, &[]),
@@ -401,7 +403,7 @@ fn each_client_is_answered_by_its_own_configuration() {
             );
         }
         for arguments in [
-            &["hg", "status", "-i"][..],
+            &["hg", "status", "-i", "glob:*"][..],
             &["hg", "status", "--bad"],
             &["hg", "status", "-T", "{nothing"],
             &["hg", "status", "re:("],

@@ -487,6 +487,37 @@ fn only_changed_paths_are_scanned() {
 }
 
 #[test]
+fn what_was_found_is_kept_if_only_ignored_files_are_asked_for() {
+    let working = with_files();
+    working.write(".hgignore", "syntax: glob\n*.o\n");
+    working.write("d/other.o", "");
+    let mut session = working.session(false);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    let ignored = |session: &mut HgSession| {
+        let status = working.ask_for(session, false, false, true).unwrap();
+        assert_eq!(status.lists.unknown, [""; 0]);
+        let watched = session.watched.as_mut().unwrap();
+        let looked_at = watched.take_untold_directories();
+        (status.lists.ignored, looked_at.map(|all| all.len()))
+    };
+    assert_eq!(ignored(&mut session), (names(&["d/other.o"]), None));
+    assert_eq!(ignored(&mut session), (names(&["d/other.o"]), Some(0)));
+    working.write("g/more.o", "");
+    let (found, _) = ignored(&mut session);
+    assert_eq!(found, names(&["d/other.o", "g/more.o"]));
+    assert_eq!(ignored(&mut session), (found, Some(0)));
+    // Another process starts from what is on disk.
+    let mut first = working.session(true);
+    vigil_testkit::clock::wait_for_tick();
+    working.ask_for(&mut first, false, false, true).unwrap();
+    first.save(&NoSteps).unwrap();
+    let mut second = working.session(true);
+    second.dirstate(&working.repository()).unwrap();
+    let memory = second.recorded.as_ref().unwrap().memory.as_ref().unwrap();
+    assert!((0..4).any(|number| memory.has_listing(number)));
+}
+
+#[test]
 fn patterns_for_one_folder_cost_no_more_than_others() {
     let working = with_files();
     let files = [
