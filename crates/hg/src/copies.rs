@@ -4,6 +4,7 @@
 mod changesets;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -131,7 +132,7 @@ impl<'t> Tracer<'t> {
         }
     }
 
-    fn manifest(&self, target: Target) -> Result<Manifest, Abort> {
+    fn manifest(&self, target: Target) -> Result<Rc<Manifest>, Abort> {
         self.revisions.manifest(target)
     }
 
@@ -197,7 +198,7 @@ impl<'t> Tracer<'t> {
                 let has = |manifest: &Manifest| {
                     manifest.get(path).is_some_and(|entry| entry.node == *node)
                 };
-                has(&before) || base.as_ref().is_some_and(has)
+                has(&before) || base.as_ref().is_some_and(|base| has(base))
             };
             if let Some(source) = self.origin(path, &entry.node, &is_there)? {
                 copies.insert(path.to_owned(), source);
@@ -287,7 +288,7 @@ impl<'t> Tracer<'t> {
 
 /// The files of a changeset, or of the working copy.
 enum Files<'d> {
-    Committed(Manifest),
+    Committed(Rc<Manifest>),
     Recorded(&'d Dirstate),
 }
 

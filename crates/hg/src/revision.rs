@@ -15,7 +15,9 @@ mod topics;
 
 pub use alias::is_sound_alias;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -59,6 +61,8 @@ pub struct Revisions<'r> {
     knows_topics: bool,
     /// The topics of changesets by their numbers, once they were needed.
     topics: Option<HashMap<u32, BString>>,
+    /// The manifests that were read: copies are searched for in those that were compared.
+    manifests: RefCell<HashMap<u32, Rc<Manifest>>>,
 }
 
 impl<'r> Revisions<'r> {
@@ -78,6 +82,7 @@ impl<'r> Revisions<'r> {
             hidden_marks: None,
             knows_topics: false,
             topics: None,
+            manifests: RefCell::default(),
         })
     }
 
@@ -95,20 +100,25 @@ impl<'r> Revisions<'r> {
     ///
     /// # Errors
     /// The manifest cannot be read, or is damaged.
-    pub fn manifest(&self, target: Target) -> Result<Manifest, Abort> {
+    pub fn manifest(&self, target: Target) -> Result<Rc<Manifest>, Abort> {
         match target {
-            Target::Null => Ok(Manifest::default()),
+            Target::Null => Ok(Rc::default()),
             Target::Changeset(number) => self.manifest_of(number),
             Target::WorkingCopy => match self.parent() {
                 Target::Changeset(number) => self.manifest_of(number),
-                _ => Ok(Manifest::default()),
+                _ => Ok(Rc::default()),
             },
         }
     }
 
-    fn manifest_of(&self, number: u32) -> Result<Manifest, Abort> {
+    fn manifest_of(&self, number: u32) -> Result<Rc<Manifest>, Abort> {
+        if let Some(known) = self.manifests.borrow().get(&number) {
+            return Ok(known.clone());
+        }
         let store = self.repository.store();
-        store.manifest_at(&mut store.changelog()?, number)
+        let manifest = Rc::new(store.manifest_at(&mut store.changelog()?, number)?);
+        self.manifests.borrow_mut().insert(number, manifest.clone());
+        Ok(manifest)
     }
 
     /// Returns what a node names, if it is in this repository.
