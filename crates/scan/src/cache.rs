@@ -111,6 +111,11 @@ impl Listed {
             && self.stamp == *stamp
     }
 
+    /// Whether the directory held only tracked files, and has no rules of its own.
+    pub(super) fn holds_nothing_else(&self) -> bool {
+        self.non_tracked.is_none() && matches!(self.own_rules, OwnRules::None)
+    }
+
     pub(super) fn non_tracked(&self) -> &NonTracked {
         static NOTHING: NonTracked = NonTracked {
             untracked: Vec::new(),

@@ -41,6 +41,8 @@ pub(super) struct Walk<'a> {
     pub(super) folded: Option<FoldedNames>,
     /// Which stamps prove anything.
     pub(super) survey: Survey,
+    /// The effective user ID.
+    pub(super) user_id: u32,
     /// How much of the tree of tracked files is left to meet; a tree with more than that is damaged.
     pub(super) budget: Budget,
     open_dirs: AtomicUsize,
@@ -126,6 +128,7 @@ impl Scan<'_> {
             folded: (self.ignore_case && wants_others)
                 .then(|| FoldedNames::new(self.tracked_files)),
             survey: Survey::begin(),
+            user_id: rustix::process::geteuid().as_raw(),
             budget: self.tracked_files.budget(),
             open_dirs: AtomicUsize::new(0),
             open_dirs_max: open_dirs_max(),
@@ -234,7 +237,13 @@ impl<'a> Walk<'a> {
             || self.tracked_found.load(Ordering::Relaxed) >= self.scan.stop_after_tracked
     }
 
-    pub(super) fn wants_no_more_untracked(&self) -> bool {
+    /// Whether anything but tracked files is asked for in a directory.
+    pub(super) fn wants_others(&self, ignoring: &Ignoring) -> bool {
+        let is_hidden = ignoring.is_excluded && self.scan.ignored == IgnoredMode::No;
+        !is_hidden && !self.wants_no_more_untracked()
+    }
+
+    fn wants_no_more_untracked(&self) -> bool {
         self.scan.untracked == UntrackedMode::No
             || self.untracked_found.load(Ordering::Relaxed) >= self.scan.stop_after_untracked
     }
@@ -289,7 +298,7 @@ impl<'a> Walk<'a> {
         {
             return Ok(());
         }
-        if parent.is_some_and(|parent| self.is_clean_from_above(position, parent)) {
+        if parent.is_some_and(|parent| self.is_clean_from_above(position, parent, ignoring)) {
             return Ok(());
         }
         let Some(opened) = self.open_to_walk(position, parent, ignoring.is_excluded, worker)?
@@ -307,10 +316,7 @@ impl<'a> Walk<'a> {
         {
             self.note_silent_tree(path, worker);
         }
-        let wants_others = opened.may_list
-            && wants_non_tracked
-            && !self.wants_no_more_untracked()
-            && !(ignoring.is_excluded && self.scan.ignored == IgnoredMode::No);
+        let wants_others = opened.may_list && wants_non_tracked && self.wants_others(ignoring);
         let wanted = match wants_others {
             true => Wanted::For(self.scan.question()),
             false => Wanted::None,

@@ -40,6 +40,11 @@ impl Survey {
         Stamp::trusted(stat, self.began_at).filter(|_| self.trusts_device(stat.dev, dir))
     }
 
+    /// Whether [`Self::trusts_device`] was true for the first directory, and that is on `device`.
+    pub fn is_known_to_trust(&self, device: u64) -> bool {
+        self.first_device.get() == Some(&(device, true))
+    }
+
     /// Whether stamps on `device` (`st_dev`) prove anything. The directory `dir` is on its file system, which is asked once. An
     /// unknown file system proves nothing.
     pub fn trusts_device(&self, device: u64, dir: BorrowedFd<'_>) -> bool {

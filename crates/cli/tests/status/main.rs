@@ -11,5 +11,5 @@ mod pager;
 mod pathspecs;
 mod progress;
 mod sandbox;
+mod small_directories;
 mod submodules;
-mod tracked_only;

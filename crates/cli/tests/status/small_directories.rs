@@ -1,14 +1,14 @@
-//! Status that does not look for untracked files, and so need not list directories.
+//! Directories with few files, which are not opened where nothing is listed, or a listing is remembered.
 
-use std::fs::{create_dir, remove_dir_all, remove_file, rename};
-use std::os::unix::fs::symlink;
+use std::fs::{Permissions, create_dir, remove_dir_all, remove_file, rename, set_permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::sandbox::Sandbox;
 
 #[test]
 fn changes_in_small_directories_are_found() {
     type Change = fn(&Sandbox);
-    let changes: [(&str, Change); 12] = [
+    let changes: [(&str, Change); 17] = [
         ("nothing", |_| {}),
         ("other contents", |it| it.write("s/one/f", "new\n")),
         ("other size", |it| {
@@ -43,6 +43,16 @@ fn changes_in_small_directories_are_found() {
             it.write("s/one/f", "new\n");
         }),
         ("touched", |it| it.age("s/two/f", 30)),
+        ("more", |it| it.write("s/one/more", "")),
+        ("more below", |it| it.write("s/two/below/more/still", "")),
+        ("more, and ignored", |it| it.write("s/one/x.o", "")),
+        ("rules", |it| {
+            it.write("s/one/.gitignore", "!*.o\n");
+            it.write("s/one/x.o", "");
+        }),
+        ("may not be listed", |it| {
+            set_permissions(it.path("s/one"), Permissions::from_mode(0o311)).unwrap()
+        }),
     ];
     for (name, change) in changes {
         let sandbox = Sandbox::empty();
@@ -51,12 +61,20 @@ fn changes_in_small_directories_are_found() {
             // So that the index proves the files unchanged by their stat data.
             sandbox.age(path, 60);
         }
+        sandbox.write(".gitignore", "*.o\n");
         sandbox.git(["add", "."]);
         sandbox.git(["commit", "-q", "-m", "one"]);
+        sandbox.settle();
+        // What is remembered on disk, too, must not hide a change.
+        for _ in 0..2 {
+            assert_eq!(sandbox.status(&["status", "-s"]), "");
+        }
         change(&sandbox);
         for arguments in [
             &["status", "--porcelain=v2", "-uno"][..],
             &["status", "-s", "-uno", "--", "s/*"],
+            &["status", "-s"],
+            &["status", "-s", "--ignored"],
             &["describe", "--always", "--dirty"],
         ] {
             println!("{name}: {arguments:?}");
