@@ -224,8 +224,16 @@ impl Session {
             untracked: self.settings.untracked,
             ..StatusRequest::default()
         };
-        let pairs = self.pairs(&request)?;
         let status = self.status(&request)?;
+        // Most often there is none, and a second status would look at all files again.
+        let pairs = match status
+            .changes
+            .iter()
+            .any(|(_, change)| may_have_source(change))
+        {
+            true => self.pairs(&request)?,
+            false => Vec::new(),
+        };
         let said = Said {
             changes: status.changes.iter().cloned().collect(),
             status,
@@ -328,6 +336,18 @@ impl Explanation<'_> {
     }
 }
 
+/// Whether `change`, as found without a search for renames, may be of a path that was renamed or copied from another one. To
+/// the search, so may a path in conflict.
+fn may_have_source(change: &Change) -> bool {
+    match change {
+        Change::Tracked(change) => [change.staged, change.unstaged]
+            .into_iter()
+            .flatten()
+            .any(|kind| matches!(kind, ChangeKind::Added | ChangeKind::Unmerged)),
+        Change::Unmerged(_) => true,
+    }
+}
+
 /// Returns the outermost directory above `path` for which `holds` is true.
 fn first_above(path: &BStr, holds: impl Fn(&BStr) -> bool) -> Option<&BStr> {
     let mut above = path.find_iter(b"/").filter_map(|end| path.get(..end));
@@ -354,5 +374,42 @@ impl Why {
     /// How it differs between index and working tree.
     pub fn unstaged(&self) -> Option<ChangeKind> {
         self.tracked_change().and_then(|change| change.unstaged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vigil_model::mode::FileMode;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_new_may_have_come_from_another_path() {
+        let none = ObjectId::null(gix_hash::Kind::Sha1);
+        let change = |staged, unstaged| {
+            Change::Tracked(TrackedChange {
+                staged,
+                unstaged,
+                head_mode: FileMode::NONE,
+                index_mode: FileMode::NONE,
+                worktree_mode: FileMode::NONE,
+                head_id: none,
+                index_id: none,
+                staged_source: None,
+                unstaged_source: None,
+                submodule: None,
+            })
+        };
+        let (added, deleted) = (Some(ChangeKind::Added), Some(ChangeKind::Deleted));
+        assert!(may_have_source(&change(added, None)));
+        assert!(may_have_source(&change(added, deleted)));
+        assert!(may_have_source(&change(None, added)));
+        assert!(may_have_source(&change(None, Some(ChangeKind::Unmerged))));
+        assert!(!may_have_source(&change(None, None)));
+        assert!(!may_have_source(&change(deleted, None)));
+        assert!(!may_have_source(&change(
+            Some(ChangeKind::Modified),
+            deleted
+        )));
     }
 }
