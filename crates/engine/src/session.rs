@@ -30,6 +30,7 @@ pub mod judging;
 pub(crate) mod kept;
 mod linked;
 mod long;
+mod looks;
 mod merged_in_conflict;
 mod missed_rules;
 mod monitored;

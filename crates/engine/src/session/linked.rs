@@ -13,11 +13,13 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString};
 use vigil_linux::Errno;
-use vigil_linux::stat::{Stat, lstat_path};
+use vigil_linux::stat::lstat_path;
 use vigil_model::path::parent;
 use vigil_model::timestamp::Timestamp;
 use vigil_stamp::Stamp;
 use vigil_watch::Changes;
+
+use super::looks::Looks;
 
 /// The maximum number of files remembered. Beyond it, all are in doubt again.
 const LINKED_MAX: usize = 100_000;
@@ -46,12 +48,13 @@ impl Linked {
     ) -> bool {
         let mut fresh = Links::new();
         let mut any_nameless = false;
+        let mut looks = Looks::new(top);
         if !below_folders.gone.is_empty() {
             self.known.clear();
         }
         let not_gone = below_folders.paths.difference(&below_folders.gone);
         for path in changes.paths.iter().chain(not_gone) {
-            match lstat_below(top, path.as_ref()) {
+            match looks.lstat(path.as_ref()) {
                 Ok(stat) if stat.is_file() && stat.nlink > 1 => {
                     let id = (stat.dev, stat.ino);
                     if !self.known.contains_key(&id) {
@@ -61,7 +64,7 @@ impl Linked {
                 Err(Errno::NOENT) => {
                     // It may have been one of two links, and the other one may get another.
                     self.known.clear();
-                    any_nameless = any_nameless || is_of_nameless(top, changes, path);
+                    any_nameless = any_nameless || is_of_nameless(&mut looks, changes, path);
                 }
                 _ => {}
             }
@@ -140,20 +143,17 @@ impl Linked {
 /// anywhere.
 pub(super) fn has_nameless(top: &Path, changes: &Changes) -> bool {
     let mut paths = changes.paths.iter();
+    let mut looks = Looks::new(top);
     paths.any(|path| {
-        let stat = lstat_below(top, path.as_ref());
-        stat.is_err_and(|error| error == Errno::NOENT) && is_of_nameless(top, changes, path)
+        let stat = looks.lstat(path.as_ref());
+        stat.is_err_and(|error| error == Errno::NOENT) && is_of_nameless(&mut looks, changes, path)
     })
 }
 
 /// Whether `path`, where nothing is, was written after it was removed, in a folder that still exists.
-fn is_of_nameless(top: &Path, changes: &Changes, path: &BString) -> bool {
-    let folder = || lstat_below(top, parent(path.as_ref()));
+fn is_of_nameless(looks: &mut Looks<'_>, changes: &Changes, path: &BString) -> bool {
+    let mut folder = || looks.lstat(parent(path.as_ref()));
     !changes.gone.contains(path) && folder().is_ok_and(|stat| stat.is_dir())
-}
-
-fn lstat_below(top: &Path, path: &BStr) -> Result<Stat, Errno> {
-    lstat_path(&below(top, path))
 }
 
 fn below(top: &Path, path: &BStr) -> PathBuf {

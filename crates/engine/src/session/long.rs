@@ -1,17 +1,14 @@
 //! What only the long format shows: the operation in progress, all branches that the current one is compared with,
 //! and how much of a sparse checkout is present.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 use std::time::Instant;
 
-use bstr::{BStr, BString, ByteSlice};
-use rustix::fs::{Mode, OFlags};
-use vigil_linux::stat::stat_at_first;
+use bstr::{BString, ByteSlice};
 use vigil_model::index::Entry;
 
+use super::SessionError;
 use super::index::IndexState;
-use super::{SessionError, is_present};
+use super::looks::Looks;
 use crate::status::{LongStatus, SparseState, StatusRequest};
 use vigil_git::objects::Objects;
 use vigil_git::operation::under_way::OperationState;
@@ -91,7 +88,7 @@ impl LongQuestion<'_> {
         let mut is_absent = |entry: &Entry| {
             entry.flags.is_skip_worktree()
                 && (expects_present
-                    || absent.is_absent(index.path(entry), |path| looks.is_present(path)))
+                    || absent.is_absent(index.path(entry), |path| looks.lstat(path).is_ok()))
         };
         let skipped = index
             .entries()
@@ -99,36 +96,5 @@ impl LongQuestion<'_> {
             .filter(|entry| is_absent(entry))
             .count();
         Ok(percent_present(index.entries().len(), skipped).map(SparseState::Percent))
-    }
-}
-
-/// Looks for many paths in a working tree, from its top: there may be a hundred thousand, and the way to the top is as long as
-/// that from there.
-struct Looks<'t> {
-    top: &'t Path,
-    opened: Option<OwnedFd>,
-    /// The path that is looked for, with a NUL.
-    c_path: Vec<u8>,
-}
-
-impl<'t> Looks<'t> {
-    fn new(top: &'t Path) -> Self {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Self {
-            top,
-            opened: rustix::fs::open(top, flags, Mode::empty()).ok(),
-            c_path: Vec::new(),
-        }
-    }
-
-    /// Whether anything exists at `path`, as [`is_present`] says.
-    fn is_present(&mut self, path: &BStr) -> bool {
-        let Some(opened) = &self.opened else {
-            return is_present(self.top, path);
-        };
-        self.c_path.clear();
-        self.c_path.extend_from_slice(path);
-        self.c_path.push(0);
-        stat_at_first(opened.as_fd(), &self.c_path).is_ok()
     }
 }

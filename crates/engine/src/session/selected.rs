@@ -11,6 +11,7 @@ use vigil_model::tracked::{ByNumber, Tracked, TrackedFile};
 use vigil_rules::pathspec::{Pathspec, Relation};
 use vigil_scan::{Findings, PathFilter};
 
+use super::looks::Looks;
 use super::path_question::PathQuestion;
 
 /// Selects what `pathspec` asks for from `all`, the findings in the working tree `top`. `None` if only a scan can tell: git
@@ -33,8 +34,9 @@ pub(super) fn select_from_findings(
         return None;
     }
     if untracked == UntrackedMode::Normal {
+        let mut looks = Looks::new(top);
         let is_in_part =
-            |path: &BStr| is_directory_asked_for_in_part(path, top, pathspec, question);
+            |path: &BStr| is_directory_asked_for_in_part(path, &mut looks, pathspec, question);
         if has_in_place_of_file(all, tracked, looks_at_skipped, is_in_part) {
             return None;
         }
@@ -71,7 +73,7 @@ fn has_in_place_of_file(
     all: &Findings,
     tracked: &Tracked,
     looks_at_skipped: bool,
-    is_meant: impl Fn(&BStr) -> bool,
+    mut is_meant: impl FnMut(&BStr) -> bool,
 ) -> bool {
     let mut entries = ByNumber::new(tracked);
     let mut silent_files = all.silent_paths.files.iter();
@@ -98,13 +100,13 @@ fn has_in_place_of_file(
 /// Whether there is a directory at `path` of which a part may be asked for.
 fn is_directory_asked_for_in_part(
     path: &BStr,
-    top: &Path,
+    looks: &mut Looks<'_>,
     pathspec: &Pathspec,
     question: &PathQuestion<'_>,
 ) -> bool {
     let directory = join(path, BStr::new(""));
     is_asked_for(&directory, pathspec, question).is_none()
-        && lstat_path(&top.join(path.to_path_lossy())).is_ok_and(|stat| stat.is_dir())
+        && looks.lstat(path).is_ok_and(|stat| stat.is_dir())
 }
 
 /// Whether the directory in which git starts to search exists and has tracked files, so that it is searched in any case.
