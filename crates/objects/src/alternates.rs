@@ -2,6 +2,7 @@
 //! names, recursively (gitrepository-layout(5)).
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -69,6 +70,7 @@ pub(super) fn sources(object_folders: &ObjectFolders, messages: &mut Vec<String>
             )
             .ok(),
         },
+        known: HashSet::from([object_folders.folder.clone()]),
         folders: vec![(object_folders.folder.clone(), seen)],
     };
     for folder in first {
@@ -94,6 +96,8 @@ pub(super) fn sources(object_folders: &ObjectFolders, messages: &mut Vec<String>
 struct Folders {
     /// The repository's own folder, without symbolic links.
     own: Option<PathBuf>,
+    /// The paths in `folders`, of which a list may name thousands.
+    known: HashSet<PathBuf>,
     /// Each folder, with an observation of its list of alternates.
     folders: Vec<(PathBuf, Observation)>,
 }
@@ -107,9 +111,7 @@ impl Folders {
             ));
             return;
         }
-        if self.own.as_ref() == Some(&folder)
-            || self.folders.iter().any(|(known, _)| *known == folder)
-        {
+        if self.own.as_ref() == Some(&folder) || !self.known.insert(folder.clone()) {
             return;
         }
         let (seen, below) = alternates(&folder, &raw_path(&folder).to_string(), messages);

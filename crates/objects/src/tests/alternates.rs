@@ -116,3 +116,42 @@ fn lists_of_alternates_are_taken_apart_as_git_does() {
     let store = ObjectStore::open(&folders, &mut Vec::new());
     assert_eq!(store.sources.len(), 3);
 }
+
+/// By a list, by a list that it names, and by its own, the first of them counts; so for git.
+#[test]
+fn folders_that_are_named_more_than_once_are_searched_once() {
+    let sandbox = Sandbox::new(HashKind::Sha1);
+    let base = sandbox.objects();
+    for name in ["a", "b", "c"] {
+        fs::create_dir_all(base.join(name).join("info")).unwrap();
+    }
+    fs::write(base.join("info/alternates"), "a\nb/\n.\na/../b\na\n").unwrap();
+    fs::write(
+        base.join("a/info/alternates"),
+        format!("{0}/c\n{0}/a\n{0}\n", base.display()),
+    )
+    .unwrap();
+    fs::write(
+        base.join("c/info/alternates"),
+        format!("{0}/b\n{0}/a\n", base.display()),
+    )
+    .unwrap();
+    let messages = &mut Vec::new();
+    let store = ObjectStore::open(&sandbox.folders(), messages);
+    let folders = store.sources.iter().map(|source| &source.folder);
+    let names: Vec<_> = folders
+        .filter_map(|folder| folder.strip_prefix(&base).ok())
+        .collect();
+    let output = sandbox.output("", ["count-objects", "-v"], b"");
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let listed = listed
+        .lines()
+        .filter_map(|line| line.strip_prefix("alternate: "));
+    let listed = listed.filter_map(|path| Path::new(path).strip_prefix(&base).ok());
+    assert_eq!(
+        names.iter().copied().skip(1).collect::<Vec<_>>(),
+        listed.collect::<Vec<_>>()
+    );
+    assert_eq!(names, ["", "a", "c", "b"].map(Path::new));
+    assert!(messages.is_empty());
+}
