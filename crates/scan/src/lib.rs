@@ -2,7 +2,8 @@
 //! else is there.
 //!
 //! A directory is opened from its parent's descriptor, and listed only if no remembered listing still holds. Each recorded file
-//! is looked at by name from its directory's descriptor.
+//! is looked at by name from its directory's descriptor. A small directory that need not be listed is looked at from the one
+//! above, without being opened.
 //!
 //! May import `stamp`, `model` and `linux`. It knows no version control system: it asks a [`System`] what is ignored, what
 //! the facts of an entry prove, and what a nested repository is.

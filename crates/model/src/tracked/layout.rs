@@ -164,13 +164,6 @@ impl<'b> Files<'b> {
         Some(TrackedFile { record, id, name })
     }
 
-    /// The files, in order.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = TrackedFile<'b>> + use<'b> {
-        let all = *self;
-        (0..all.len()).map_while(move |at| all.get(at))
-    }
-
     /// Whether each file has its own id and name, as far as that can be told without reading the names: each id has `id_len`
     /// bytes, and the names follow each other, shared only by the stages of one path.
     pub(super) fn is_well_formed(&self, id_len: usize) -> bool {
