@@ -274,10 +274,11 @@ impl Table {
             // Where to go on in the next level: at the first block whose last key is not before it.
             let mut below = None;
             while at < self.end {
-                let block = self.block(at)?;
-                if block.kind != BLOCK_INDEX {
+                // The block of logs that may follow is compressed: its length may go beyond the end of the file.
+                if self.block_start(at)?.1 != BLOCK_INDEX {
                     break;
                 }
+                let block = self.block(at)?;
                 let mut records = Records::new(block.body)?;
                 while let Some((key, _)) = records.next_key()? {
                     let is_reached = key >= first;

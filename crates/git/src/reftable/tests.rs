@@ -57,6 +57,33 @@ fn every_reference_is_found_through_indexes_of_any_depth() {
     }
 }
 
+/// The length of a block of logs is the one from before it was compressed, which may be more than is left of the file. Such a
+/// block comes right after the index of a table that holds only deletions.
+#[test]
+fn after_many_deletions_names_after_all_of_them_are_found() {
+    let sandbox = Sandbox::with_formats(RefFormat::Reftable, Kind::Sha1);
+    let id = sandbox.commit("one");
+    let name = |n: usize| format!("refs/heads/{n:03}{}", "x".repeat(100));
+    let created: String = (0..600)
+        .map(|n| format!("create {} {id}\n", name(n)))
+        .collect();
+    let deleted: String = (0..200).map(|n| format!("delete {}\n", name(n))).collect();
+    for input in [created, deleted] {
+        sandbox.git_with_input(["update-ref", "--stdin"], input.as_bytes());
+    }
+    let stack = stack_of(&sandbox);
+    for (n, is_there) in [
+        (0, false),
+        (199, false),
+        (200, true),
+        (599, true),
+        (600, false),
+    ] {
+        let found = stack.find(name(n).as_str().into()).unwrap();
+        assert_eq!(found.is_some(), is_there, "{n}");
+    }
+}
+
 #[test]
 fn every_log_is_found_through_indexes_of_any_depth() {
     for (count, block_size) in [(3, "0"), (40, "256"), (600, "256")] {
