@@ -306,12 +306,8 @@ fn differing_files<'t>(old: &Directory<'t>, new: &Directory<'t>) -> Vec<&'t BStr
 /// Returns the subdirectories in `new` whose name is also a file's in exactly one of two versions of their directory. What is
 /// there in the working tree counts as the subdirectory, which may be the same in both.
 fn subdirs_with_other_files<'t>(old: &Directory<'t>, new: &Directory<'t>) -> Vec<&'t BStr> {
-    let has_file = |directory: &Directory<'_>, name: &BStr| {
-        let file = directory.file(directory.position(name));
-        file.is_some_and(|file| file.name() == name)
-    };
     let names = new.subdirs().map(|subdir| subdir.name());
     names
-        .filter(|name| has_file(old, name) != has_file(new, name))
+        .filter(|name| old.has_file(name) != new.has_file(name))
         .collect()
 }

@@ -613,12 +613,7 @@ impl<'a> Walk<'a> {
         path: &BStr,
         listing: &Listing,
     ) -> bool {
-        let is_tracked = |name: &[u8]| {
-            tracked.is_some_and(|directory| {
-                let file = directory.file(directory.position(name));
-                file.is_some_and(|file| file.name() == name)
-            })
-        };
+        let is_tracked = |name: &[u8]| tracked.is_some_and(|directory| directory.has_file(name));
         listing.entries().any(|entry| {
             let name = entry.name.to_bytes();
             let path = vigil_model::path::join(path, name.as_bstr());

@@ -264,12 +264,8 @@ impl Tracked {
         let mut number = ROOT;
         for name in path.split_str("/") {
             let directory = self.directory(number);
-            let has = |name: &[u8]| {
-                let file = directory.file(directory.position(name));
-                file.is_some_and(|file| file.name() == name)
-            };
             // An entry without a name stands for the directory itself, outside the sparse checkout.
-            if has(name) || has(b"") {
+            if directory.has_file(name) || directory.has_file(b"") {
                 return false;
             }
             match directory.find_subdir(name) {
@@ -425,6 +421,12 @@ impl<'t> Directory<'t> {
         let at = self.segments.get(segment);
         let at = at.map_or(0, |segment| segment.position(name));
         usize::saturating_add(passed, at)
+    }
+
+    /// Whether there is a file called `name`.
+    pub fn has_file(&self, name: &[u8]) -> bool {
+        let file = self.file(self.position(name));
+        file.is_some_and(|file| file.name() == name)
     }
 
     /// The subdirectories, in byte order of names.
