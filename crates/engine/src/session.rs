@@ -59,7 +59,6 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_linux::stat::lstat_path;
 use vigil_model::clock::ClockMark;
 use vigil_model::index::Index;
 use vigil_model::raw_text::text_bytes;
@@ -431,10 +430,4 @@ impl Session {
             .chain(self.said_in_submodules.take())
             .collect()
     }
-}
-
-/// Whether anything exists at `path`. If `path` ends in `/`, only a directory, or a link to one, counts.
-fn is_present(top: &Path, path: &BStr) -> bool {
-    path.to_path()
-        .is_ok_and(|path| lstat_path(&top.join(path)).is_ok())
 }

@@ -8,7 +8,7 @@ use vigil_model::tracked::Tracked;
 
 use super::error::SessionError;
 use super::index::IndexState;
-use super::is_present;
+use super::looks::Looks;
 use crate::status::StatusRequest;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
@@ -165,6 +165,7 @@ impl<'s> Collapsed<'s> {
 /// entries.
 fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &Path) -> bool {
     let mut last: Option<BString> = None;
+    let mut looks = Looks::new(top);
     index.entries().iter().any(|entry| {
         let path = index.path(entry);
         if !entry.flags.is_skip_worktree()
@@ -176,7 +177,7 @@ fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &
             return false;
         };
         last = Some(directory.to_owned());
-        is_present(top, directory)
+        looks.lstat(directory).is_ok()
     })
 }
 
