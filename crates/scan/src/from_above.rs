@@ -28,7 +28,9 @@ impl Walk<'_> {
     ) -> bool {
         let scan = self.scan;
         let is_plain = scan.focus.is_none() && scan.filter.is_none() && scan.watch.is_none();
-        if !is_plain || self.wants_no_more_tracked() {
+        let wants_others = self.wants_others(ignoring);
+        let is_unlisted = wants_others && scan.memory.is_none();
+        if !is_plain || is_unlisted || self.wants_no_more_tracked() {
             return false;
         }
         let here = CurrentDir::read(position, scan.tracked_files);
@@ -37,7 +39,7 @@ impl Walk<'_> {
         if !has_few_files || directory.subdirs().next().is_some() {
             return false;
         }
-        let has_nothing_else = match self.wants_others(ignoring) {
+        let has_nothing_else = match wants_others {
             true => self.had_nothing_else(position, parent, ignoring),
             // It must be a directory all the same, and no symbolic link.
             false => stat_from_above(parent, position).is_some(),

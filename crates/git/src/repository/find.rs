@@ -23,7 +23,8 @@ pub struct Location {
     pub(super) kind: Kind,
     /// git's name for the repository's directory, absolute or relative to `directory`.
     pub(super) name: BString,
-    /// Where the search ended: the directory that contains `.git` (not always the top of the working tree), or the caller's for an explicitly named repository.
+    /// Where the search ended: the directory that contains `.git` (not always the top of the working tree), or the caller's for an
+    /// explicitly named repository.
     pub(super) directory: PathBuf,
 }
 
