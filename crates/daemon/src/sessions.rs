@@ -148,6 +148,14 @@ impl WorkingCopy {
         }
     }
 
+    /// Has everything looked at again by whoever relies on the same events.
+    fn doubt(&self) {
+        match self {
+            Self::Git(session) => session.doubt(),
+            Self::Mercurial(_) => (),
+        }
+    }
+
     fn watch_positions(&self) -> WatchPositions {
         match self {
             Self::Git(session) => session.watch_positions(),
@@ -539,9 +547,7 @@ impl Slot {
         {
             self.forget_look();
             // Others that rest on the same events may be as wrong: other sessions, and git by what it was told.
-            if let Some(tree) = session.watched_tree() {
-                tree.doubt();
-            }
+            session.doubt();
         }
         drop(kept);
         let mut counts = self.audited.lock();

@@ -34,6 +34,7 @@ mod looks;
 mod merged_in_conflict;
 mod missed_rules;
 mod monitored;
+mod nested_sessions;
 mod object_mode;
 mod patches;
 mod path_question;
@@ -72,6 +73,7 @@ use self::excludes::Excludes;
 use self::ignoring::DirectoryRules;
 use self::index::IndexState;
 use self::missed_rules::MissedRules;
+use self::nested_sessions::NestedSessions;
 use self::prompt_memory::PromptMemory;
 use self::recorded_directories::RecordedDirectories;
 use self::repository_watch::RepositoryWatch;
@@ -134,6 +136,8 @@ pub struct Session {
     repository_watch: Option<RepositoryWatch>,
     /// The findings that are kept up to date by watching the working tree, if it is watched.
     watched: Option<WatchedFindings>,
+    /// What is kept of submodules, if the working tree is watched.
+    nested: Option<NestedSessions>,
     /// Whether scans are remembered: not in a session for a single question.
     is_kept: bool,
     /// Whether no file stays open or mapped between two questions.
@@ -212,6 +216,7 @@ impl Session {
             prompt: PromptMemory::default(),
             repository_watch: None,
             watched: None,
+            nested: None,
             is_kept,
             holds_no_files: false,
             timing: Timing::default(),
@@ -242,6 +247,14 @@ impl Session {
     pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
         if self.is_kept {
             self.repository_watch = Some(RepositoryWatch::new(watcher.clone()));
+            self.watch_tree_by(watcher);
+        }
+    }
+
+    /// Like [`Self::watch_by`], but the repository's own folders are looked at for each question.
+    fn watch_tree_by(&mut self, watcher: Arc<Watcher>) {
+        if self.is_kept {
+            self.nested = Some(NestedSessions::watched_by(watcher.clone()));
             self.watched = Some(WatchedFindings::new(watcher));
         }
     }
@@ -250,6 +263,9 @@ impl Session {
     /// copied, and everything else is opened again when needed.
     pub fn hold_no_files(&mut self) {
         self.holds_no_files = true;
+        if let Some(nested) = &mut self.nested {
+            nested.hold_no_files = true;
+        }
     }
 
     /// Frees what can be read again. Call this after each answer.

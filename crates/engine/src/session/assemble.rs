@@ -235,6 +235,7 @@ impl Session {
             messages: &self.messages,
             missed: &self.missed_rules,
             said_inside: &self.said_in_submodules,
+            nested: self.nested.as_ref(),
             configured: self.settings.ignore_submodules,
             stderr: self.stderr,
             check: self.check_in_submodules,

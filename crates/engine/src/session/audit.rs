@@ -1,6 +1,6 @@
 //! Audits what is kept about the working tree: compares it with a scan that trusts no earlier scan and no event.
 
-use bstr::BString;
+use bstr::{BStr, BString, ByteSlice};
 use vigil_model::path::directory_len;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::tracked::Tracked;
@@ -9,6 +9,7 @@ use vigil_scan::Focus;
 pub use vigil_scan::{Disagreement, Observed, PathFinding};
 
 use super::findings::Part;
+use super::nested_sessions::NestedSessions;
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
@@ -62,6 +63,20 @@ impl Audit {
         self.unsettled = self.unsettled.saturating_add(1);
         Ok(())
     }
+
+    /// Adds the audit of the submodule at `path`, after which the next sample begins with the file `next`.
+    fn add_inside(&mut self, path: &BStr, inside: Self, next: u32) {
+        self.questions = self.questions.saturating_add(inside.questions);
+        self.unsettled = self.unsettled.saturating_add(inside.unsettled);
+        self.files = self.files.saturating_add(inside.files);
+        self.next = next;
+        let differences = inside.differences.into_iter().map(|mut difference| {
+            let below = &mut difference.disagreement.path;
+            *below = [path.as_bytes(), b"/", below.as_bytes()].concat().into();
+            difference
+        });
+        self.differences.extend(differences);
+    }
 }
 
 /// A path about which the kept findings are wrong.
@@ -80,12 +95,72 @@ pub struct Difference {
 }
 
 impl Session {
-    /// Compares the kept findings with the working tree. A caller that finds differences must drop the session.
+    /// Compares the kept findings with the working tree, and those of submodules with theirs. A caller that finds differences must
+    /// drop the session, and [`Self::doubt`] it. In the order of samples, the files of submodules come after those of the
+    /// repository around them.
     ///
     /// # Errors
     /// The working tree, or the index, cannot be looked at.
     pub fn audit(&mut self, extent: Extent) -> Result<Audit, SessionError> {
         self.refresh_index()?;
+        let (mut end, all) = (self.own_files(), self.audited_files());
+        let first = match extent {
+            Extent::All => None,
+            Extent::From(first) => Some(if first < all { first } else { 0 }),
+        };
+        // What comes after a sample, if that ended at `next` in a part of the files that begins and ends here.
+        let after = |next: u32, begin: u32, end: u32| match next {
+            0 if end < all => end,
+            0 => 0,
+            next => begin.saturating_add(next),
+        };
+        let mut audit = Audit::default();
+        if first.is_none_or(|first| first < end || end == all) {
+            audit = self.audit_own(extent)?;
+            audit.next = first.map_or(0, |_| after(audit.next, 0, end));
+        }
+        for (path, session) in self.nested.iter_mut().flat_map(NestedSessions::sessions) {
+            let begin = end;
+            end = begin.saturating_add(session.audited_files());
+            let extent = match first {
+                None => Extent::All,
+                Some(first) if (begin..end).contains(&first) => {
+                    Extent::From(first.saturating_sub(begin))
+                }
+                Some(_) => continue,
+            };
+            match session.audit(extent) {
+                Ok(inside) => {
+                    let next = first.map_or(0, |_| after(inside.next, begin, end));
+                    audit.add_inside(path.as_ref(), inside, next);
+                }
+                // It may be gone; the next question finds out.
+                Err(_) => audit.unsettled = audit.unsettled.saturating_add(1),
+            }
+        }
+        Ok(audit)
+    }
+
+    /// The number of tracked files that a full audit looks at, among them those in submodules.
+    pub(super) fn audited_files(&self) -> u32 {
+        let nested = self.nested.iter().map(NestedSessions::audited_files);
+        nested.fold(self.own_files(), u32::saturating_add)
+    }
+
+    fn own_files(&self) -> u32 {
+        let index = self.index.as_ref();
+        index.map_or(0, |index| index.tracked.sums().entries)
+    }
+
+    /// Has everything looked at again by whoever relies on the events that this session relies on.
+    pub fn doubt(&self) {
+        if let Some(tree) = self.watched_tree() {
+            tree.doubt();
+        }
+        self.nested.iter().for_each(NestedSessions::doubt);
+    }
+
+    fn audit_own(&mut self, extent: Extent) -> Result<Audit, SessionError> {
         let mut audit = Audit::default();
         let sample = match (extent, &self.index) {
             (_, None) => return Ok(audit),

@@ -15,37 +15,6 @@ use vigil_git::repository::settings::Settings;
 use vigil_model::request::UntrackedMode;
 use vigil_rules::sparse::SparseCheckout;
 
-/// Returns the rules of the sparse checkout, if git would make the index of `state` sparse by them.
-pub(super) fn collapsing_rules(
-    repository: &Repository,
-    settings: &Settings,
-    state: &IndexState,
-    warnings: &mut Vec<BString>,
-) -> Result<Option<SparseCheckout>, SessionError> {
-    let is_wanted = settings.sparse_checkout
-        && settings.sparse_checkout_cone
-        && state.file.shared.is_none()
-        && repository.config.boolean("index.sparse")? == Some(true);
-    if !is_wanted {
-        return Ok(None);
-    }
-    let path = repository.git_dir.join("info/sparse-checkout");
-    let Ok(rules) = vigil_stamp::file::read(&path) else {
-        return Ok(None);
-    };
-    let checkout = SparseCheckout::parse(&rules, true, settings.ignore_case);
-    for text in checkout.warnings() {
-        warnings.push([b"warning: ", text.as_slice()].concat().into());
-    }
-    // git reads the rules before it looks at the entries. To it, a missing index is a sparse one; an index without entries stays
-    // as it is.
-    let sums = state.tracked.sums();
-    let is_empty = sums.entries == 0 && state.file.exists();
-    let may_become_sparse = !is_empty && sums.conflicted == 0;
-    let is_sparse = checkout.is_cone() && (state.written_sparse.is_some() || may_become_sparse);
-    Ok(is_sparse.then_some(checkout))
-}
-
 /// A sparse index that git works with.
 pub(super) struct Collapsed<'s> {
     entries: Entries<'s>,
@@ -74,7 +43,7 @@ impl<'s> Collapsed<'s> {
         warnings: &mut Vec<BString>,
     ) -> Result<Option<Self>, SessionError> {
         let expects_present = settings.expects_files_outside;
-        let Some(checkout) = collapsing_rules(repository, settings, state, warnings)? else {
+        let Some(checkout) = state.collapsing_rules(repository, settings, warnings)? else {
             return Ok(None);
         };
         let (entries, has_present) = match &state.written_sparse {

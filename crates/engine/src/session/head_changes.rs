@@ -9,7 +9,7 @@ use vigil_model::index::{Entry, Index};
 use vigil_model::timestamp::Timestamp;
 
 use super::SessionError;
-use super::collapsed::{Collapsed, collapsing_rules};
+use super::collapsed::Collapsed;
 use super::head_tree::{Check, explained, tree_of};
 use super::index::{IndexState, StagedMemory};
 use super::object_mode::ObjectModes;
@@ -153,7 +153,8 @@ impl HeadComparison<'_> {
         Ok(state.tracked.sums().conflicted == 0
             && match &state.written_sparse {
                 Some(_) => !is_collapsed,
-                None => collapsing_rules(self.repository, self.settings, state, &mut Vec::new())?
+                None => state
+                    .collapsing_rules(self.repository, self.settings, &mut Vec::new())?
                     .is_some(),
             })
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use bstr::BString;
 use gix_hash::ObjectId;
 use vigil_linux::process::thread_builder;
 use vigil_linux::stat::stat_path;
@@ -13,15 +14,16 @@ use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
 use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 
 use super::Session;
-use super::collapsed::collapsing_rules;
 use super::error::SessionError;
 use super::sparse_directories::{self, Presence, WrittenSparse};
 use crate::state::{HeadTree, Recorded, StagedBase, State, ToSave};
 use vigil_git::index_file::{self, IndexFile, LoadedIndex, LoadedTree};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
+use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository};
 use vigil_git::staged::StagedDiff;
+use vigil_rules::sparse::SparseCheckout;
 use vigil_scan::ScanMemory;
 use vigil_stamp::trust;
 use vigil_store::{PublishOutcome, Steps, StoreError};
@@ -159,6 +161,37 @@ impl IndexState {
     pub(super) fn lacks_sparse_directories(&self) -> bool {
         let written = self.written_sparse.as_ref();
         written.is_some_and(|written| written.are_absent)
+    }
+
+    /// Returns the rules of the sparse checkout, if git would make the index sparse by them.
+    pub(super) fn collapsing_rules(
+        &self,
+        repository: &Repository,
+        settings: &Settings,
+        warnings: &mut Vec<BString>,
+    ) -> Result<Option<SparseCheckout>, SessionError> {
+        let is_wanted = settings.sparse_checkout
+            && settings.sparse_checkout_cone
+            && self.file.shared.is_none()
+            && repository.config.boolean("index.sparse")? == Some(true);
+        if !is_wanted {
+            return Ok(None);
+        }
+        let path = repository.git_dir.join("info/sparse-checkout");
+        let Ok(rules) = vigil_stamp::file::read(&path) else {
+            return Ok(None);
+        };
+        let checkout = SparseCheckout::parse(&rules, true, settings.ignore_case);
+        for text in checkout.warnings() {
+            warnings.push([b"warning: ", text.as_slice()].concat().into());
+        }
+        // git reads the rules before it looks at the entries. To it, a missing index is a sparse one; an index without entries stays
+        // as it is.
+        let sums = self.tracked.sums();
+        let is_empty = sums.entries == 0 && self.file.exists();
+        let may_become_sparse = !is_empty && sums.conflicted == 0;
+        let is_sparse = checkout.is_cone() && (self.written_sparse.is_some() || may_become_sparse);
+        Ok(is_sparse.then_some(checkout))
     }
 }
 
@@ -387,7 +420,9 @@ impl Session {
             Ok(Some(true))
         );
         if is_split
-            && collapsing_rules(&self.repository, &self.settings, state, &mut Vec::new())?.is_some()
+            && state
+                .collapsing_rules(&self.repository, &self.settings, &mut Vec::new())?
+                .is_some()
         {
             let text = "cannot use split index with a sparse index".to_owned();
             return Err(repository::Error::Refused(text).into());
@@ -402,6 +437,9 @@ impl Session {
     /// The state could not be written. No answer depends on that.
     pub fn save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
         let saved = self.try_save(steps);
+        if let (Some(nested), Some(index)) = (&mut self.nested, &self.index) {
+            nested.save(&index.tracked);
+        }
         self.copy_state_to_memory();
         saved
     }

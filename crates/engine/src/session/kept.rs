@@ -60,7 +60,9 @@ impl Session {
                     .flat_map(|watched| watched.known_until()),
             )
             .map(|(tree, position)| (tree.clone(), position));
-        WatchPositions(trees.collect())
+        let nested = self.nested.iter();
+        let nested = nested.flat_map(|nested| nested.watch_positions().0);
+        WatchPositions(trees.chain(nested).collect())
     }
 
     /// Whether everything that the last answer rests on is watched, except the user's own configuration and the system's.

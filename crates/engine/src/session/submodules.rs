@@ -10,6 +10,7 @@ use vigil_model::tracked::Tracked;
 use super::error::SessionError;
 use super::gitmodules::{self, Submodule};
 use super::missed_rules::MissedRules;
+use super::nested_sessions::NestedSessions;
 use super::{EntryCheck, Session};
 use crate::removal;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
@@ -106,6 +107,8 @@ pub(super) struct Submodules<'s> {
     pub(super) missed: &'s MissedRules,
     /// Collects what is said inside of them.
     pub(super) said_inside: &'s Messages,
+    /// Keeps their sessions, if any are kept.
+    pub(super) nested: Option<&'s NestedSessions>,
     /// `diff.ignoreSubmodules`.
     pub(super) configured: Option<IgnoreSubmodules>,
     pub(super) stderr: FilterStderr,
@@ -161,6 +164,55 @@ impl Submodules<'_> {
         if ignored.all {
             return Ok(None);
         }
+        let known = self.nested.filter(|_| !ignored.dirty);
+        let known = known.and_then(|nested| nested.take_fresh(path, self.repository));
+        let inside = match known {
+            Some(session) => Inside::Known(Box::new(session)),
+            None => match self.open(path, ignored, looks)? {
+                Some(repository) => Inside::Opened(Box::new(repository)),
+                None => {
+                    self.nested.and_then(|nested| nested.forget(path));
+                    return Ok(None);
+                }
+            },
+        };
+        let mut state = SubmoduleState::default();
+        if let Ok(head) = Refs::open(inside.repository()).head() {
+            state.new_commits = head.commit().is_some_and(|id| !is_same(&id, recorded));
+        }
+        let is_known_to_differ = state.new_commits && request.as_diff_index;
+        if !ignored.dirty && !is_known_to_differ {
+            let question = QuestionInside {
+                looks_for_untracked: !ignored.untracked,
+                threads_max: request.threads_max,
+                stderr: self.stderr,
+                check: self.check,
+                kept: self.nested.map(|nested| (nested, path)),
+            };
+            let status = question
+                .status(inside, self.said_inside)
+                .map_err(|source| SessionError::Submodule {
+                    path: path.to_owned(),
+                    text: format!(
+                        "'git status --porcelain=2' failed in submodule {path}",
+                        path = raw(path)
+                    ),
+                    source: Box::new(source),
+                })?;
+            (state.modified, state.untracked) = dirtiness(&status);
+        } else if let (Inside::Known(session), Some(nested)) = (inside, self.nested) {
+            nested.keep(path, *session);
+        }
+        Ok((state != SubmoduleState::default()).then_some(state))
+    }
+
+    /// Opens the submodule at `path`; `None` if there is none to look into. git `looks` for its commit so many times.
+    fn open(
+        &self,
+        path: &BStr,
+        ignored: Ignored,
+        looks: usize,
+    ) -> Result<Option<Repository>, SessionError> {
         let found = match ignored.dirty {
             true => submodule_references(self.repository, path),
             false => submodule(self.repository, path),
@@ -172,43 +224,15 @@ impl Submodules<'_> {
                 self.messages.extend(&lines);
             }
         }
-        let repository = match found {
+        match found {
             // git does not look inside, so it does not find this error.
             Err(
                 repository::Error::Refused(_)
                 | repository::Error::Format(_)
                 | repository::Error::Explained { .. },
-            ) if ignored.dirty => None,
-            found => found.map_err(|error| unusable(path, error))?,
-        };
-        let Some(repository) = repository else {
-            return Ok(None);
-        };
-        let mut state = SubmoduleState::default();
-        if let Ok(head) = Refs::open(&repository).head() {
-            state.new_commits = head.commit().is_some_and(|id| !is_same(&id, recorded));
+            ) if ignored.dirty => Ok(None),
+            found => found.map_err(|error| unusable(path, error)),
         }
-        let is_known_to_differ = state.new_commits && request.as_diff_index;
-        if !ignored.dirty && !is_known_to_differ {
-            let question = QuestionInside {
-                looks_for_untracked: !ignored.untracked,
-                threads_max: request.threads_max,
-                stderr: self.stderr,
-                check: self.check,
-            };
-            let status = question
-                .status(repository, self.said_inside)
-                .map_err(|source| SessionError::Submodule {
-                    path: path.to_owned(),
-                    text: format!(
-                        "'git status --porcelain=2' failed in submodule {path}",
-                        path = raw(path)
-                    ),
-                    source: Box::new(source),
-                })?;
-            (state.modified, state.untracked) = dirtiness(&status);
-        }
-        Ok((state != SubmoduleState::default()).then_some(state))
     }
 
     /// Whether the submodule at `path` is configured so that all its changes are ignored.
@@ -241,26 +265,45 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
     })
 }
 
+/// A submodule to look into.
+enum Inside {
+    /// It was asked about before, and is set up as it was.
+    Known(Box<Session>),
+    Opened(Box<Repository>),
+}
+
+impl Inside {
+    fn repository(&self) -> &Repository {
+        match self {
+            Self::Known(session) => session.repository(),
+            Self::Opened(repository) => repository,
+        }
+    }
+}
+
 /// What git asks when it runs itself in a submodule.
-struct QuestionInside {
+struct QuestionInside<'s> {
     looks_for_untracked: bool,
     threads_max: Option<usize>,
     stderr: FilterStderr,
     check: EntryCheck,
+    /// Where sessions are kept, if they are, and the path there.
+    kept: Option<(&'s NestedSessions, &'s BStr)>,
 }
 
-impl QuestionInside {
-    /// Answers for the submodule in `repository`, by its own configuration. What it has to say goes to `said`.
-    fn status(&self, repository: Repository, said: &Messages) -> Result<Status, SessionError> {
+impl QuestionInside<'_> {
+    /// Answers for the submodule by its own configuration. What it has to say goes to `said`.
+    fn status(&self, inside: Inside, said: &Messages) -> Result<Status, SessionError> {
         let say = |lines: &[String]| {
             let lines = lines.iter().map(|line| text_bytes(line));
             said.extend(&lines.collect::<Vec<_>>());
         };
+        let repository = inside.repository();
         say(repository.config.messages());
         if repository.contains_itself() {
             return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
         }
-        let settings = Settings::read_with(&repository, self.check)?;
+        let settings = Settings::read_with(repository, self.check)?;
         say(&settings.warnings);
         let request = StatusRequest {
             untracked: match self.looks_for_untracked {
@@ -270,9 +313,44 @@ impl QuestionInside {
             threads_max: self.threads_max,
             ..StatusRequest::default()
         };
-        let mut session = Session::open_with(repository, settings, false, self.stderr)?;
+        let mut session = match inside {
+            Inside::Known(session) => *session,
+            Inside::Opened(repository) => {
+                let is_kept = self.kept.is_some();
+                let mut session = Session::open_with(*repository, settings, is_kept, self.stderr)?;
+                if let Some((nested, path)) = self.kept {
+                    nested.watch(path, &mut session);
+                }
+                session
+            }
+        };
         session.check_in_submodules(self.check);
-        let mut status = session.status(&request);
+        let status = self.ask(&mut session, &request, said)?;
+        match self.kept {
+            // Whatever is said must be said again for each question, and so found again.
+            Some((nested, path)) if status.warnings.is_empty() => nested.keep(path, session),
+            Some(_) => (),
+            None => {
+                let folder = state_place::in_repository(session.repository());
+                if !removal::may_be_under_way(&folder) {
+                    // Only the next status would have been faster for it.
+                    let _ = session.save(&NoSteps);
+                }
+            }
+        }
+        Ok(status)
+    }
+
+    fn ask(
+        &self,
+        session: &mut Session,
+        request: &StatusRequest,
+        said: &Messages,
+    ) -> Result<Status, SessionError> {
+        let mut status = match self.kept {
+            Some(_) => session.status_again(BString::default(), request),
+            None => session.status(request),
+        };
         // git's status in there fetches what a partial clone left out. Others have no time for it.
         if status.as_ref().is_err_and(SessionError::is_of_fetching)
             && matches!(self.stderr, FilterStderr::Inherit)
@@ -280,17 +358,12 @@ impl QuestionInside {
             session.fetch_missing()?;
             // The second look has the messages of the first again.
             session.take_messages();
-            status = session.status(&request);
+            status = session.status(request);
         }
         let status = status.inspect_err(|_| {
             said.extend(&session.take_messages());
         })?;
         said.extend(&status.warnings);
-        let folder = state_place::in_repository(session.repository());
-        if !removal::may_be_under_way(&folder) {
-            // Only the next status would have been faster for it.
-            let _ = session.save(&NoSteps);
-        }
         Ok(status)
     }
 }

@@ -37,7 +37,11 @@ const OTHER_SECTIONS: [&str; 21] = [
 impl Session {
     /// Takes over what `earlier`, a session with the same variables and the same watcher, knows of the index and the working
     /// tree. Does nothing unless all of that holds for this session, too.
-    pub fn take_over_from(&mut self, earlier: Self) {
+    pub fn take_over_from(&mut self, mut earlier: Self) {
+        // Of these, each finds out by itself what still holds.
+        if let (Some(nested), Some(known)) = (&mut self.nested, earlier.nested.take()) {
+            nested.take_over_from(known);
+        }
         if self.rests_on_the_same_as(&earlier) {
             self.session_started_at = earlier.session_started_at;
             self.mark = earlier.mark;

@@ -1,6 +1,6 @@
 //! Opens the repository of a submodule as git does when it runs itself there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, ByteSlice};
 use vigil_linux::stat::{lstat_path, stat_path};
@@ -64,27 +64,10 @@ fn find(
     path: &BStr,
     work_tree: Option<&str>,
 ) -> Result<Option<Repository>, Error> {
-    let top = parent.require_work_tree()?;
-    refuse_links(top, path)?;
-    let dot_git = join(path, ".git");
-    let mut reader = Reader::new(&parent.environment);
-    let git_dir = match read_gitfile(&mut reader, top, dot_git.as_bstr(), top)? {
-        Ok(git_dir) => bytes_of(&git_dir).to_owned(),
-        Err(reason) => match reason.fatal(dot_git.as_bstr()) {
-            Some(text) => return Err(Error::Refused(text)),
-            None => dot_git,
-        },
-    };
-    let folder = top.join(path_of(&git_dir));
-    if !is_git_directory(&parent.environment, &folder, top)? {
-        if stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
-            return Err(Error::Refused(format!(
-                "'{git_dir}' not recognized as a git repository",
-                git_dir = raw(&git_dir)
-            )));
-        }
+    let Some(folder) = submodule_folder(parent, path)? else {
         return Ok(None);
-    }
+    };
+    let top = parent.require_work_tree()?;
     let shown = BStr::new(b".git");
     open(parent, top, path, (shown, work_tree))
         .map(Some)
@@ -106,6 +89,36 @@ fn find(
                 ),
             }
         })
+}
+
+/// Returns the folder of the repository that is checked out as a submodule at `path`, without reading more of it than is needed to
+/// tell that it is one; `None` if there is none.
+///
+/// # Errors
+/// git refuses to use what is there.
+pub fn submodule_folder(parent: &Repository, path: &BStr) -> Result<Option<PathBuf>, Error> {
+    let top = parent.require_work_tree()?;
+    refuse_links(top, path)?;
+    let dot_git = join(path, ".git");
+    let mut reader = Reader::new(&parent.environment);
+    let git_dir = match read_gitfile(&mut reader, top, dot_git.as_bstr(), top)? {
+        Ok(git_dir) => bytes_of(&git_dir).to_owned(),
+        Err(reason) => match reason.fatal(dot_git.as_bstr()) {
+            Some(text) => return Err(Error::Refused(text)),
+            None => dot_git,
+        },
+    };
+    let folder = top.join(path_of(&git_dir));
+    if !is_git_directory(&parent.environment, &folder, top)? {
+        if stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
+            return Err(Error::Refused(format!(
+                "'{git_dir}' not recognized as a git repository",
+                git_dir = raw(&git_dir)
+            )));
+        }
+        return Ok(None);
+    }
+    Ok(Some(folder))
 }
 
 impl Repository {

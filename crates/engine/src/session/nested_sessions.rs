@@ -1,0 +1,130 @@
+//! The sessions of submodules, kept between questions by a session whose working tree is watched: of submodules, too, only what
+//! changed is looked at.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use bstr::{BStr, BString};
+use parking_lot::Mutex;
+use vigil_git::repository::{Repository, submodule_folder};
+use vigil_git::state_place;
+use vigil_linux::stat::stat_path;
+use vigil_model::tracked::Tracked;
+use vigil_store::NoSteps;
+use vigil_watch::Watcher;
+
+use super::{Session, WatchPositions};
+use crate::removal;
+
+/// The most submodules of one working tree whose sessions are kept.
+const KEPT_MAX: usize = 256;
+
+/// What is kept of the submodules of one working tree.
+pub(super) struct NestedSessions {
+    watcher: Arc<Watcher>,
+    /// Whether no file stays open or mapped between two questions.
+    pub(super) hold_no_files: bool,
+    by_path: Mutex<BTreeMap<BString, Session>>,
+}
+
+impl NestedSessions {
+    /// Creates an instance that keeps nothing yet. `watcher` will watch the working trees of the submodules.
+    pub(super) fn watched_by(watcher: Arc<Watcher>) -> Self {
+        Self {
+            watcher,
+            hold_no_files: false,
+            by_path: Mutex::default(),
+        }
+    }
+
+    /// Takes over what `earlier`, which has the same watcher, keeps.
+    pub(super) fn take_over_from(&mut self, earlier: Self) {
+        self.by_path = earlier.by_path;
+    }
+
+    /// Takes the session of the submodule at `path`, relative to the top of the working tree of `parent`, if the repository there is
+    /// still the same and set up as it was.
+    pub(super) fn take_fresh(&self, path: &BStr, parent: &Repository) -> Option<Session> {
+        let mut by_path = self.by_path.lock();
+        let known = by_path.get(path)?;
+        let Ok(Some(folder)) = submodule_folder(parent, path) else {
+            return None;
+        };
+        let id = |path: &Path| stat_path(path).map(|stat| (stat.dev, stat.ino));
+        let is_same = id(&folder).is_ok_and(|found| id(&known.repository.git_dir) == Ok(found));
+        match is_same && known.is_fresh(None) {
+            true => by_path.remove(path),
+            false => None,
+        }
+    }
+
+    /// Has the `session` that was opened for the submodule at `path` watched. It takes over what still holds of the one before it.
+    pub(super) fn watch(&self, path: &BStr, session: &mut Session) {
+        session.watch_tree_by(self.watcher.clone());
+        if self.hold_no_files {
+            session.hold_no_files();
+        }
+        if let Some(known) = self.forget(path) {
+            session.take_over_from(known);
+        }
+    }
+
+    /// Keeps the session of the submodule at `path` for the next question.
+    pub(super) fn keep(&self, path: &BStr, session: Session) {
+        let mut by_path = self.by_path.lock();
+        if by_path.len() < KEPT_MAX {
+            by_path.insert(path.to_owned(), session);
+        }
+    }
+
+    /// Forgets what is kept of the submodule at `path`, and returns it.
+    pub(super) fn forget(&self, path: &BStr) -> Option<Session> {
+        self.by_path.lock().remove(path)
+    }
+
+    /// Forgets those that are no longer `tracked`, and writes to the states on disk what these lack.
+    pub(super) fn save(&mut self, tracked: &Tracked) {
+        let is_submodule = |path: &BString| {
+            let entry = tracked.find_first(path.as_ref());
+            entry.is_some_and(|entry| entry.mode.is_gitlink())
+        };
+        let by_path = self.by_path.get_mut();
+        by_path.retain(|path, _| is_submodule(path));
+        for session in by_path.values_mut() {
+            let folder = state_place::in_repository(session.repository());
+            if !removal::may_be_under_way(&folder) {
+                drop(session.take_dropped_states());
+                // Only the next process would have been faster for it.
+                let _ = session.save(&NoSteps);
+            }
+        }
+    }
+
+    /// The positions up to which the last answer covers changes in submodules.
+    pub(super) fn watch_positions(&self) -> WatchPositions {
+        let by_path = self.by_path.lock();
+        let positions = by_path.values().map(Session::watch_positions);
+        WatchPositions(positions.flat_map(|positions| positions.0).collect())
+    }
+
+    /// The number of tracked files that a full audit looks at.
+    pub(super) fn audited_files(&self) -> u32 {
+        let by_path = self.by_path.lock();
+        let files = by_path.values().map(Session::audited_files);
+        files.fold(0, u32::saturating_add)
+    }
+
+    /// Does the same as [`Session::doubt`] for each session.
+    pub(super) fn doubt(&self) {
+        self.by_path.lock().values().for_each(Session::doubt);
+    }
+
+    /// The sessions by path.
+    pub(super) fn sessions(&mut self) -> impl Iterator<Item = (&BString, &mut Session)> {
+        self.by_path.get_mut().iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+use std::fs;
+use std::sync::Arc;
+
+use bstr::BString;
+use vigil_model::timestamp::Timestamp;
+use vigil_store::NoSteps;
+use vigil_testkit::clock::wait_for_tick;
+use vigil_testkit::sandbox::Sandbox;
+use vigil_watch::Watcher;
+
+use crate::session::Session;
+use crate::session::audit::Extent;
+use crate::status::{Change, StatusRequest, SubmoduleState};
+use crate::testing::session_at;
+
+const CLEAN: SubmoduleState = SubmoduleState {
+    new_commits: false,
+    modified: false,
+    untracked: false,
+};
+const MODIFIED: SubmoduleState = SubmoduleState {
+    modified: true,
+    ..CLEAN
+};
+
+/// A repository with a file and the submodule `sub`, and a session that watches it.
+fn watched_superproject() -> (Sandbox, Session) {
+    let sandbox = Sandbox::new();
+    make_repository(&sandbox, "sub");
+    sandbox.write("own", "own\n");
+    sandbox.git(["add", "own", "sub"]);
+    sandbox.commit("with a submodule");
+    let mut session = session_at(&sandbox.top(), true);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    assert_eq!(state(&mut session), CLEAN);
+    (sandbox, session)
+}
+
+/// Makes a repository with two files.
+fn make_repository(sandbox: &Sandbox, folder: &str) {
+    sandbox.git(["init", "-q", folder]);
+    for file in ["a", "b"] {
+        sandbox.write(format!("{folder}/{file}"), file);
+    }
+    sandbox.git_in(folder, ["add", "-A"]);
+    sandbox.git_in(folder, ["commit", "-qm", "first"]);
+}
+
+/// The state of the only submodule.
+fn state(session: &mut Session) -> SubmoduleState {
+    let request = StatusRequest::default();
+    let status = session.status_again(BString::default(), &request).unwrap();
+    match &status.changes[..] {
+        [] => CLEAN,
+        [(_, Change::Tracked(change))] => change.submodule.unwrap(),
+        changes => panic!("{changes:?}"),
+    }
+}
+
+/// When everything in the submodule was last looked at.
+fn looked_at_all(session: &mut Session) -> Option<Timestamp> {
+    let nested = session.nested.as_mut().unwrap();
+    let (path, session) = nested.sessions().next()?;
+    assert_eq!(path, "sub");
+    Some(session.basis("a".into()).unwrap().looked_at_all)
+}
+
+#[test]
+fn only_what_changed_in_a_submodule_is_looked_at() {
+    let (sandbox, mut session) = watched_superproject();
+    let first = looked_at_all(&mut session).unwrap();
+    assert_eq!(session.watch_report().watches, 2);
+    wait_for_tick();
+    sandbox.write("sub/new", "");
+    session.nested.as_ref().unwrap().watcher.read_events();
+    assert!(session.watch_positions().since() > 0);
+    let untracked = SubmoduleState {
+        untracked: true,
+        ..CLEAN
+    };
+    assert_eq!(state(&mut session), untracked);
+    fs::remove_file(sandbox.path("sub/new")).unwrap();
+    sandbox.write("sub/a", "changed");
+    assert_eq!(state(&mut session), MODIFIED);
+    sandbox.git_in("sub", ["commit", "-qam", "second"]);
+    let committed = SubmoduleState {
+        new_commits: true,
+        ..CLEAN
+    };
+    assert_eq!(state(&mut session), committed);
+    sandbox.git(["add", "sub"]);
+    sandbox.commit("the submodule's second");
+    assert_eq!(state(&mut session), CLEAN);
+    assert_eq!(looked_at_all(&mut session), Some(first));
+}
+
+#[test]
+fn a_submodule_is_opened_anew_if_it_is_another_or_set_up_otherwise() {
+    let (sandbox, mut session) = watched_superproject();
+    sandbox.write("sub/new", "");
+    assert_ne!(state(&mut session), CLEAN);
+    wait_for_tick();
+    sandbox.git_in("sub", ["config", "status.showUntrackedFiles", "no"]);
+    assert_eq!(state(&mut session), CLEAN);
+    make_repository(&sandbox, "other");
+    sandbox.write("other/a", "changed");
+    fs::rename(sandbox.path("sub"), sandbox.path("../before")).unwrap();
+    fs::rename(sandbox.path("other"), sandbox.path("sub")).unwrap();
+    assert!(state(&mut session).modified);
+    fs::remove_dir_all(sandbox.path("sub/.git")).unwrap();
+    assert_eq!(state(&mut session), CLEAN);
+    assert_eq!(looked_at_all(&mut session), None);
+}
+
+#[test]
+fn what_is_kept_of_a_submodule_is_audited() {
+    let (sandbox, mut session) = watched_superproject();
+    let sample = |session: &mut Session, first| {
+        let audit = session.audit(Extent::From(first)).unwrap();
+        (audit.files, audit.next, audit.differences.len())
+    };
+    // There are two entries around it.
+    assert_eq!(sample(&mut session, 0), (2, 2, 0));
+    assert_eq!(sample(&mut session, 2), (2, 0, 0));
+    assert_eq!(sample(&mut session, 9), (2, 2, 0));
+    let other_name = sandbox.path("../other-name");
+    fs::hard_link(sandbox.path("sub/a"), &other_name).unwrap();
+    assert_eq!(state(&mut session), CLEAN);
+    fs::write(&other_name, "changed").unwrap();
+    let all = session.audit(Extent::All).unwrap();
+    let [difference] = &all.differences[..] else {
+        panic!("{all:?}")
+    };
+    assert_eq!(difference.disagreement.path, "sub/a");
+    assert_eq!(all.files, 4);
+    assert_eq!(sample(&mut session, 2), (2, 0, 1));
+}
+
+#[test]
+fn a_former_submodule_is_forgotten() {
+    let (sandbox, mut session) = watched_superproject();
+    session.save(&NoSteps).unwrap();
+    assert!(looked_at_all(&mut session).is_some());
+    sandbox.git(["rm", "-q", "--cached", "sub"]);
+    let request = StatusRequest::default();
+    let status = session.status_again(BString::default(), &request).unwrap();
+    assert_eq!(status.untracked, ["sub/"]);
+    session.save(&NoSteps).unwrap();
+    assert_eq!(looked_at_all(&mut session), None);
+}
