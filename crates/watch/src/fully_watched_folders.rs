@@ -163,13 +163,9 @@ impl FullyWatchedFolders {
         }
     }
 
-    /// Whether each of the files `names` is plain or absent, in every root.
-    pub fn have_plain(&self, names: &[&CStr]) -> bool {
-        let mut roots = self.roots.iter();
-        roots.all(|root| {
-            let mut names = names.iter();
-            names.all(|name| root.has_plain(BStr::new(name.to_bytes())))
-        })
+    /// Whether the file at `path` is plain or absent, in every root.
+    pub fn have_plain(&self, path: &BStr) -> bool {
+        self.roots.iter().all(|root| root.has_plain(path))
     }
 
     /// Returns what has happened since the folders were watched, or since the last call: every change whose system call

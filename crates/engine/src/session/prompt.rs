@@ -80,11 +80,15 @@ impl Session {
             prompt.counts = counts;
             of_work_tree = Some(question);
         }
+        let mut references = vec![BString::from("logs/refs/stash")];
         if let Head::Branch { name, id } = &head {
             prompt.branch = name.strip_prefix(b"refs/heads/").unwrap_or_default().into();
             let upstream = branches::tracked_branch(&self.repository, &self.refs, name.as_bstr())?;
-            prompt.upstream = self.describe(upstream, *id)?;
             let push = branches::push_remote(&self.repository, &self.refs, name.as_bstr())?;
+            references.push(name.clone());
+            let remotes = [&upstream, &push].into_iter().flatten();
+            references.extend(remotes.map(|remote| remote.reference.clone()));
+            prompt.upstream = self.describe(upstream, *id)?;
             prompt.push = self.describe(push, *id)?;
         }
         prompt.stashes = self.refs.stash_count()?;
@@ -116,7 +120,7 @@ impl Session {
             && self.refs.unread_count() == unread_before;
         if let Some(of_work_tree) = of_work_tree {
             let watch = self.repository_watch.as_mut();
-            if watch.is_some_and(|watch| watch.answered(is_by_folders)) {
+            if watch.is_some_and(|watch| watch.answered(is_by_folders, references)) {
                 self.prompt.answer = Some(Answer {
                     request: *request,
                     of_work_tree,

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_git::repository::{RefFormat, Repository};
 use vigil_watch::{FolderEvents, FullyWatchedFolders, Position, WatchedTree, Watcher};
 
@@ -36,6 +36,8 @@ pub(super) struct RepositoryWatch {
     folders: Option<FullyWatchedFolders>,
     /// Whether a question was answered since the last event.
     is_answered: bool,
+    /// The files of references, and of their logs, on which that answer rests, apart from tags.
+    references: Vec<BString>,
     /// Whether a tag may have moved since tags were last read.
     tags_moved: bool,
     refused: Refused,
@@ -60,6 +62,7 @@ impl RepositoryWatch {
             watcher,
             folders: None,
             is_answered: false,
+            references: Vec::new(),
             tags_moved: true,
             refused: Refused::default(),
         }
@@ -70,7 +73,9 @@ impl RepositoryWatch {
         let heard = self.folders.as_mut().map(|folders| {
             let heard = folders.take_events(needs_watch);
             // A new hard link elsewhere causes no event. These files are few, so they are checked.
-            match heard == FolderEvents::Nothing && !folders.have_plain(&FILES) {
+            let files = FILES.iter().map(|name| BStr::new(name.to_bytes()));
+            let mut files = files.chain(self.references.iter().map(|path| path.as_bstr()));
+            match heard == FolderEvents::Nothing && !files.all(|path| folders.have_plain(path)) {
                 true => FolderEvents::WatchAnew,
                 false => heard,
             }
@@ -111,8 +116,10 @@ impl RepositoryWatch {
     }
 
     /// Ends a question. `by_folders` means that its answer rests on nothing but the working tree, what is in the folders,
-    /// and files that the session checks itself. Returns whether the answer holds until a change is heard.
-    pub(super) fn answered(&mut self, by_folders: bool) -> bool {
+    /// and files that the session checks itself. `references` are the files of references, and of their logs, on which it
+    /// rests, apart from tags. Returns whether the answer holds until a change is heard.
+    pub(super) fn answered(&mut self, by_folders: bool, references: Vec<BString>) -> bool {
+        self.references = references;
         self.is_answered = by_folders && self.folders.is_some();
         self.is_answered
     }

@@ -271,8 +271,36 @@ fn a_repository_that_can_change_without_events_is_not_watched() {
     }
 }
 
+/// Asserts that the answer changes when `old` becomes `new` in the file `name` by way of a link that is made meanwhile.
+#[track_caller]
+fn assert_seen_through_hard_link(sandbox: &Sandbox, name: &str, old: &str, new: &str) {
+    let mut session = open_watched(&sandbox.top());
+    let before = ask_until_still(&mut session);
+    add_hard_link(sandbox, name);
+    let place = sandbox.top().with_extension("link");
+    let text = fs::read_to_string(&place).unwrap().replace(old, new);
+    fs::write(&place, text).unwrap();
+    let (after, _) = ask(&mut session);
+    assert_ne!(before, after, "{name}");
+    let right = open_watched(&sandbox.top())
+        .prompt(&PromptRequest::EVERYTHING, None)
+        .unwrap();
+    assert_eq!(after, right, "{name}");
+}
+
 #[test]
 fn writes_through_a_hard_link_made_meanwhile_are_seen() {
+    for name in ["refs/heads/main", "refs/remotes/origin/main"] {
+        let sandbox = repository();
+        let head = sandbox.git(["rev-parse", "HEAD"]);
+        let other = sandbox.git(["commit-tree", "-m", "x", "-p", "HEAD", "HEAD^{tree}"]);
+        assert_seen_through_hard_link(&sandbox, name, &head, &other);
+    }
+    let sandbox = repository();
+    sandbox.write("one", "changed and longer\n");
+    sandbox.git(["stash", "-q"]);
+    let log = fs::read_to_string(git_path(&sandbox, "logs/refs/stash")).unwrap();
+    assert_seen_through_hard_link(&sandbox, "logs/refs/stash", &log, &log.repeat(2));
     for (name, old, new) in [
         ("HEAD", "main", "other/branch"),
         ("config", "elsewhere", "over-there"),
@@ -280,18 +308,7 @@ fn writes_through_a_hard_link_made_meanwhile_are_seen() {
     ] {
         let sandbox = repository();
         sandbox.git(["pack-refs", "--all"]);
-        let mut session = open_watched(&sandbox.top());
-        let before = ask_until_still(&mut session);
-        add_hard_link(&sandbox, name);
-        let place = sandbox.top().with_extension("link");
-        let text = fs::read_to_string(&place).unwrap().replace(old, new);
-        fs::write(&place, text).unwrap();
-        let (after, _) = ask(&mut session);
-        assert_ne!(before, after, "{name}");
-        let right = open_watched(&sandbox.top())
-            .prompt(&PromptRequest::EVERYTHING, None)
-            .unwrap();
-        assert_eq!(after, right, "{name}");
+        assert_seen_through_hard_link(&sandbox, name, old, new);
     }
 }
 
