@@ -293,6 +293,9 @@ impl HgSession {
         }
         if is_filtered {
             status.lists.retain(|path| matcher.is_match(path));
+            for list in [&mut status.lists.unknown, &mut status.lists.ignored] {
+                list.retain(|path| matcher.is_reached(path.as_ref()));
+            }
             // Mercurial does not read the patterns for files that are not asked for.
             if request.ignored && status.lists.unknown.is_empty() && status.lists.ignored.is_empty()
             {

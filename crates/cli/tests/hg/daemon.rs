@@ -627,6 +627,10 @@ fn the_daemon_matches_patterns_from_every_current_directory() {
             &["--cwd", "/", "-R", top],
             &["-R", "nested"],
             &["-R", top, "-I", "glob:d/*"],
+            // Mercurial does not walk into `d` for these.
+            &["-I", r"\d"],
+            &["-A", "-I", r"d/\e"],
+            &["-A", "-I", r"\d/**", "-I", "out"],
         ];
         let outside = [
             &["-R", top][..],

@@ -14,6 +14,7 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, lines_with_ends};
 use crate::subrepositories::Subrepositories;
 use crate::text_file;
+use vigil_model::path::parent;
 use vigil_model::path_set::PathSet;
 use vigil_stamp::paths::{bytes_of, path_of};
 
@@ -174,6 +175,19 @@ impl Matcher {
             && !exclude.is_some_and(|part| part.has_all_below(path))
             && self.narrow.as_deref().is_none_or(may_have)
             && (self.sparse.as_deref().is_none_or(may_have) || self.is_at_or_above_exact(path))
+    }
+
+    /// Returns whether a walk that enters only directories below which something may match comes to the file `path`. With escaped
+    /// letters in a glob, it may not come to files that match.
+    pub fn is_reached(&self, path: &BStr) -> bool {
+        let mut above = parent(path);
+        while !above.is_empty() {
+            if !self.may_match_below(above) {
+                return false;
+            }
+            above = parent(above);
+        }
+        true
     }
 
     /// The files and directories that are asked for by name, in order; duplicates are kept.
