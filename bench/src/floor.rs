@@ -1,9 +1,9 @@
 //! The floor: the system calls of a scan and nothing else.
 
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io::{BufRead, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +20,9 @@ use crate::arguments::Arguments;
 use crate::machine::cores;
 use crate::steps::Floor as Drain;
 
+/// The most files of a directory that is looked at from the directory above, as many as in Vigil's scan (`from_above.rs`).
+const FILES_FROM_ABOVE_MAX: usize = 8;
+
 pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
     let list = arguments.flag("--list");
     let serve = arguments.flag("--serve");
@@ -27,7 +30,10 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
     let rounds = arguments.option_number("--rounds", 1)?;
     let repository = arguments.path("REPO")?;
     arguments.end()?;
-    let tree = Tree::tracked(&repository)?;
+    let mut tree = Tree::tracked(&repository)?;
+    if !list {
+        tree.look_from_above()?;
+    }
     let mut output = std::io::stdout().lock();
     let mut round = || -> Done<()> {
         writeln!(output, "{}", tree.scan(list, threads)?.as_micros())?;
@@ -55,8 +61,27 @@ struct Tree {
 #[derive(Default)]
 struct Dir {
     name: CString,
+    /// The names of the files; if the directory is not opened, their paths from the one above.
     files: Vec<CString>,
     dirs: Vec<usize>,
+    is_opened: bool,
+}
+
+impl Dir {
+    fn opened(name: CString) -> Self {
+        Self {
+            name,
+            is_opened: true,
+            ..Self::default()
+        }
+    }
+
+    /// Looks at each file by way of `dir`, which its name in `files` starts from.
+    fn stat_files(&self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
+        self.files
+            .iter()
+            .try_for_each(|file| stat_if_present(dir, file))
+    }
 }
 
 /// A directory to look at, and its open parent.
@@ -78,7 +103,7 @@ impl Tree {
         }
         let mut tree = Self {
             root: root.canonicalize()?,
-            dirs: vec![Dir::default()],
+            dirs: vec![Dir::opened(CString::default())],
         };
         let mut known = HashMap::from([(&b""[..], 0)]);
         for path in listed
@@ -103,15 +128,27 @@ impl Tree {
         let (parent, name) = split_path(path);
         let parent = self.dir(parent, known)?;
         let new = self.dirs.len();
-        self.dirs.push(Dir {
-            name: CString::new(name)?,
-            ..Dir::default()
-        });
+        self.dirs.push(Dir::opened(CString::new(name)?));
         if let Some(parent) = self.dirs.get_mut(parent) {
             parent.dirs.push(new);
         }
         known.insert(path, new);
         Ok(new)
+    }
+
+    /// Has small directories looked at from the directory above, without opening them: that takes fewer calls.
+    fn look_from_above(&mut self) -> Done<()> {
+        for dir in self.dirs.iter_mut().skip(1) {
+            let has_few_files = (1..=FILES_FROM_ABOVE_MAX).contains(&dir.files.len());
+            if !has_few_files || !dir.dirs.is_empty() {
+                continue;
+            }
+            for file in &mut dir.files {
+                *file = CString::new([dir.name.as_bytes(), b"/", file.as_bytes()].concat())?;
+            }
+            dir.is_opened = false;
+        }
+        Ok(())
     }
 
     /// Makes the calls once, and returns how long they took: from when all threads are ready until the last
@@ -210,6 +247,10 @@ impl Workers<'_> {
         let Some(known) = self.tree.dirs.get(task.dir) else {
             return Ok(());
         };
+        if !known.is_opened {
+            stat_if_present(task.parent.as_fd(), &known.name)?;
+            return known.stat_files(task.parent.as_fd());
+        }
         let dir = match task.dir {
             0 => open_dir_at(task.parent.as_fd(), c"."),
             _ => open_dir_at(task.parent.as_fd(), &known.name),
@@ -229,13 +270,14 @@ impl Workers<'_> {
         if self.list {
             drain.read(dir.as_fd())?;
         }
-        for file in &known.files {
-            match stat_at(dir.as_fd(), file) {
-                Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        known.stat_files(dir.as_fd())
+    }
+}
+
+fn stat_if_present(dir: BorrowedFd<'_>, path: &CStr) -> Result<(), Errno> {
+    match stat_at(dir, path) {
+        Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -247,5 +289,34 @@ fn split_path(path: &[u8]) -> (&[u8], &[u8]) {
             path.get(at + 1..).unwrap_or_default(),
         ),
         None => (b"", path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_small_directories_below_the_top_are_looked_at_from_above() {
+        let root = tempfile::tempdir().unwrap();
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.arg("-C").arg(root.path()).args(arguments);
+            assert!(git.status().unwrap().success());
+        };
+        git(&["init", "-q"]);
+        let mut paths: Vec<_> = (0..9).map(|number| format!("large/{number}")).collect();
+        paths.extend(["small/a", "small/b", "above/file", "above/below/file"].map(String::from));
+        for path in &paths {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        git(&["add", "."]);
+        let mut tree = Tree::tracked(root.path()).unwrap();
+        tree.look_from_above().unwrap();
+        let from_above: Vec<_> = tree.dirs.iter().filter(|dir| !dir.is_opened).collect();
+        let files: Vec<_> = from_above.iter().flat_map(|dir| &dir.files).collect();
+        assert_eq!(files, [c"below/file", c"small/a", c"small/b"]);
     }
 }
