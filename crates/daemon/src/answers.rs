@@ -110,6 +110,9 @@ pub(crate) struct Dependencies {
 }
 
 impl Answers {
+    /// Creates answers for which nothing is kept yet. `writer` formats them; after a question without an answer, a working copy is
+    /// not tried again for `declined_rest`.
+    ///
     /// # Errors
     /// A system call failed.
     pub(crate) fn new(

@@ -96,7 +96,7 @@ pub struct StatusQuestion {
     /// The terminal to which the answer goes.
     pub terminal: Terminal,
     /// Whether it is a question of `vigil hg`. `arguments` then hold the name of one of Vigil's own formats or nothing, the
-    /// directory to which the command line refers, and the arguments that follow the command's name.
+    /// directory to which the command line refers, the directory where its process started, and the arguments that follow `hg`.
     pub is_of_mercurial: bool,
 }
 

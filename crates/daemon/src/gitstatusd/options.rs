@@ -35,7 +35,7 @@ pub struct Options {
     pub conflicted_max: usize,
     /// `-d`: the most untracked paths to count.
     pub untracked_max: usize,
-    /// `-m`: the largest index for which the working tree is scanned.
+    /// `-m`: the largest index, in entries, for which the working tree is scanned.
     pub index_size_max: usize,
     /// `-e`: count each file in an untracked directory.
     pub recurse_untracked_dirs: bool,
