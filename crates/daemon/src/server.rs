@@ -157,7 +157,8 @@ impl Server {
         Ok(unlocked?)
     }
 
-    fn serve_on(&self) -> Result<(), Errno> {
+    /// Starts the threads that answer, work ahead, read events and keep clients waiting. Only those that answer are needed.
+    fn start_threads(&self) -> Result<(), Errno> {
         let host = self.host.clone();
         let workers = Workers::new(move |begin| host.attend_to_next(begin));
         if !workers.start() {
@@ -185,6 +186,11 @@ impl Server {
         let _ = thread_builder()
             .name("at work".to_owned())
             .spawn(move || while host.at_work().inform_clients() {});
+        Ok(())
+    }
+
+    fn serve_on(&self) -> Result<(), Errno> {
+        self.start_threads()?;
         let round = self.idle_max / ROUNDS;
         let mut looked_at = Instant::now();
         // Without these, a removed or hidden folder is only noticed in the next round.
