@@ -43,72 +43,10 @@ impl Evaluation<'_, '_> {
                 let parents = found.iter().map(|target| self.revisions.parent_of(*target));
                 Ok(without_null(parents.collect()))
             }
-            Expression::Parent(inner, which) => {
-                let which = match which.as_word().map(|word| word.as_bytes()) {
-                    Some(b"0") => 0,
-                    Some(b"1") => 1,
-                    Some(b"2") => 2,
-                    _ => return Err(Abort::of(Kind::Parse, "^ expects a number 0, 1, or 2")),
-                };
-                let found = match which {
-                    0 => self.set(inner)?,
-                    _ => self.set_with_parents(inner)?,
-                };
-                let parent = |target: &Target| match which {
-                    0 => *target,
-                    1 => self.revisions.parent_of(*target),
-                    _ => self.revisions.second_parent_of(*target),
-                };
-                let parents: Set = found.iter().map(parent).collect();
-                Ok(match which {
-                    2 => without_null(parents),
-                    _ => sorted(parents),
-                })
-            }
-            Expression::Ancestor(inner, count) => {
-                let word = count.word();
-                let count = number(
-                    word.as_ref().map(|word| word.as_bstr()),
-                    "~ expects a number",
-                )?;
-                let count = count.ok_or_else(|| self.refused())?;
-                let found = match count > 0 {
-                    true => self.set_with_parents(inner)?,
-                    false => self.set(inner)?,
-                };
-                match count < 0 {
-                    true => self.only_descendants(&found, count.unsigned_abs()),
-                    false => Ok(sorted(
-                        found
-                            .iter()
-                            .map(|target| self.nth_ancestor(*target, count))
-                            .collect(),
-                    )),
-                }
-            }
+            Expression::Parent(inner, which) => self.parents_by_place(inner, which),
+            Expression::Ancestor(inner, count) => self.ancestors_by_distance(inner, count),
             Expression::Range(first, last) => self.range(first.as_deref(), last.as_deref()),
-            Expression::Path(first, last) => match (first, last) {
-                (Some(first), Some(last)) => {
-                    let (first, last) = (
-                        self.changeset_numbers(first)?,
-                        self.changeset_numbers(last)?,
-                    );
-                    let below = self.descendants(&first);
-                    let above: HashSet<u32> = self.ancestors(&last).into_iter().collect();
-                    Ok(targets(
-                        below.into_iter().filter(|number| above.contains(number)),
-                    ))
-                }
-                (Some(first), None) => {
-                    let first = self.changeset_numbers(first)?;
-                    Ok(targets(self.descendants(&first)))
-                }
-                (None, Some(last)) => {
-                    let last = self.changeset_numbers(last)?;
-                    Ok(targets(self.ancestors(&last)))
-                }
-                (None, None) => Err(self.refused()),
-            },
+            Expression::Path(first, last) => self.path(first.as_deref(), last.as_deref()),
             Expression::And(first, second) => self.filter_by(first, second, true),
             Expression::Minus(first, second) => self.filter_by(first, second, false),
             Expression::Or(first, second) => {
@@ -124,6 +62,87 @@ impl Evaluation<'_, '_> {
             }
             Expression::Only(first, second) => self.only(first, second.as_deref()),
             Expression::List(_) => Err(self.refused()),
+        }
+    }
+
+    /// Evaluates `inner^which`: the parents in that place.
+    fn parents_by_place(&mut self, inner: &Expression, which: &Expression) -> Result<Set, Abort> {
+        let which = match which.as_word().map(|word| word.as_bytes()) {
+            Some(b"0") => 0,
+            Some(b"1") => 1,
+            Some(b"2") => 2,
+            _ => return Err(Abort::of(Kind::Parse, "^ expects a number 0, 1, or 2")),
+        };
+        let found = match which {
+            0 => self.set(inner)?,
+            _ => self.set_with_parents(inner)?,
+        };
+        let parent = |target: &Target| match which {
+            0 => *target,
+            1 => self.revisions.parent_of(*target),
+            _ => self.revisions.second_parent_of(*target),
+        };
+        let parents: Set = found.iter().map(parent).collect();
+        Ok(match which {
+            2 => without_null(parents),
+            _ => sorted(parents),
+        })
+    }
+
+    /// Evaluates `inner~count`: the ancestors at that distance along first parents, or the descendants if `count` is negative.
+    fn ancestors_by_distance(
+        &mut self,
+        inner: &Expression,
+        count: &Expression,
+    ) -> Result<Set, Abort> {
+        let word = count.word();
+        let count = number(
+            word.as_ref().map(|word| word.as_bstr()),
+            "~ expects a number",
+        )?;
+        let count = count.ok_or_else(|| self.refused())?;
+        let found = match count > 0 {
+            true => self.set_with_parents(inner)?,
+            false => self.set(inner)?,
+        };
+        match count < 0 {
+            true => self.only_descendants(&found, count.unsigned_abs()),
+            false => Ok(sorted(
+                found
+                    .iter()
+                    .map(|target| self.nth_ancestor(*target, count))
+                    .collect(),
+            )),
+        }
+    }
+
+    /// Evaluates `first::last`: the descendants of `first` that are ancestors of `last`, where they are given.
+    fn path(
+        &mut self,
+        first: Option<&Expression>,
+        last: Option<&Expression>,
+    ) -> Result<Set, Abort> {
+        match (first, last) {
+            (Some(first), Some(last)) => {
+                let (first, last) = (
+                    self.changeset_numbers(first)?,
+                    self.changeset_numbers(last)?,
+                );
+                let below = self.descendants(&first);
+                let above: HashSet<u32> = self.ancestors(&last).into_iter().collect();
+                Ok(targets(
+                    below.into_iter().filter(|number| above.contains(number)),
+                ))
+            }
+            (Some(first), None) => {
+                let first = self.changeset_numbers(first)?;
+                Ok(targets(self.descendants(&first)))
+            }
+            (None, Some(last)) => {
+                let last = self.changeset_numbers(last)?;
+                Ok(targets(self.ancestors(&last)))
+            }
+            (None, None) => Err(self.refused()),
         }
     }
 
