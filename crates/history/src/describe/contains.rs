@@ -122,6 +122,32 @@ fn check_replacements(context: Context<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+/// Returns the references that `question` asks for.
+fn matching_references(question: &Question, context: Context<'_>) -> Result<Vec<Found>, Error> {
+    let patterns = Patterns::new(question);
+    let listing = context.refs.list(prefix_of(question).into())?;
+    let mut found = Vec::new();
+    context
+        .refs
+        .for_each_listed(&listing, None, |name, id, peeled| {
+            if !id.is_null()
+                && let Some(is_partial) = patterns.judge(name)
+            {
+                let is_shortened = is_partial || !question.all;
+                found.push((BString::from(name), id.to_owned(), peeled, is_shortened));
+            }
+        })?;
+    Ok(found)
+}
+
+/// What is needed to follow references to commits.
+struct Following {
+    tags_ahead: TagsAhead,
+    buf: Vec<u8>,
+    /// Whether the user wants references that lead nowhere, so that there is nothing to say of them.
+    includes_broken: bool,
+}
+
 /// Returns git's messages from reading objects.
 fn messages_of(objects: &Objects) -> impl Iterator<Item = BString> {
     objects
@@ -262,69 +288,22 @@ impl NameRev<'_> {
         let includes_broken =
             refs::includes_broken(&context.repository.environment).map_err(objects::Error::from)?;
         check_replacements(context)?;
-        let patterns = Patterns::new(question);
-        let listing = context.refs.list(prefix_of(question).into())?;
-        let mut found = Vec::new();
-        context
-            .refs
-            .for_each_listed(&listing, None, |name, id, peeled| {
-                if !id.is_null()
-                    && let Some(is_partial) = patterns.judge(name)
-                {
-                    let is_shortened = is_partial || !question.all;
-                    found.push((BString::from(name), id.to_owned(), peeled, is_shortened));
-                }
-            })?;
+        let found = matching_references(question, context)?;
         // Most are commits or lead to one.
         let commits = found.iter().map(|(_, id, peeled, _)| peeled.unwrap_or(*id));
         self.commits.read_ahead(commits);
-        let mut tags_ahead = TagsAhead::of(&found, &self.commits, context.objects);
-        let mut buf = Vec::new();
+        let mut following = Following {
+            tags_ahead: TagsAhead::of(&found, &self.commits, context.objects),
+            buf: Vec::new(),
+            includes_broken,
+        };
         let mut noted = HashSet::new();
-        for (reference, id, peeled, is_shortened) in found {
-            let is_tag = reference.starts_with(b"refs/tags/");
-            let annotated = peeled.filter(|peeled| *peeled != id);
-            let has_no_tag_object = peeled == Some(id);
-            let mut peel = || match tags_ahead.take(&id) {
-                Some(tag) => {
-                    let peeled = tag_object::follow(&id, tag, context.objects, &mut buf)?;
-                    Ok((Some(Kind::Tag), peeled))
-                }
-                None => tag_object::peel(&id, context.objects, &mut buf),
+        for found in found {
+            let target = self.target_of(&found, context, &mut following, messages)?;
+            let Some((target, time_s, is_peeled)) = target else {
+                continue;
             };
-            messages.extend(messages_of(context.objects));
-            let (kind, peeled) = match annotated {
-                Some(target) if !self.may_lead_from_tag(&target, messages)? => continue,
-                Some(_) => (Some(Kind::Tag), peel()?.1),
-                None if self.commits.has_in_graph(&id) || self.commits.was_read(&id) => {
-                    (Some(Kind::Commit), None)
-                }
-                None if has_no_tag_object && self.commits.is_commit(&id)? => {
-                    (Some(Kind::Commit), None)
-                }
-                None => peel()?,
-            };
-            let (target, time_s) = match (kind, peeled) {
-                (Some(Kind::Commit), _) => (id, None),
-                (Some(_), Some(peeled)) if peeled.kind == Kind::Commit => {
-                    (peeled.target, Some(peeled.time_s))
-                }
-                (Some(Kind::Tree | Kind::Blob), _) => continue,
-                (kind, _) => {
-                    // git parses it and everything that it leads to, and reports errors there.
-                    context.objects.take_messages();
-                    context.objects.untagged(&id)?;
-                    messages.extend(messages_of(context.objects));
-                    if kind.is_none() && !includes_broken {
-                        let line = format!(
-                            "error: {reference} does not point to a valid object!",
-                            reference = raw(&reference)
-                        );
-                        messages.push(text_bytes(&line));
-                    }
-                    continue;
-                }
-            };
+            let (reference, _, _, is_shortened) = found;
             if !self.may_lead(&target, messages)? {
                 continue;
             }
@@ -334,15 +313,67 @@ impl NameRev<'_> {
                 self.commits.note_links(commit);
             }
             self.tips.push(Tip {
+                is_tag: reference.starts_with(b"refs/tags/"),
                 reference,
                 is_shortened,
                 commit,
                 time_s: time_s.unwrap_or_else(|| self.commits.time_of(commit)),
-                is_tag,
-                is_peeled: kind == Some(Kind::Tag),
+                is_peeled,
             });
         }
         Ok(())
+    }
+
+    /// Returns the commit that a reference leads to, the time of the last tag on the way, and whether there is one. `None` if it
+    /// leads to none that may count; messages about that are appended to `messages`.
+    fn target_of(
+        &mut self,
+        (reference, id, peeled, _): &Found,
+        context: Context<'_>,
+        following: &mut Following,
+        messages: &mut Vec<BString>,
+    ) -> Result<Option<(ObjectId, Option<u64>, bool)>, Error> {
+        let annotated = peeled.filter(|peeled| peeled != id);
+        let has_no_tag_object = *peeled == Some(*id);
+        let mut peel = || match following.tags_ahead.take(id) {
+            Some(tag) => {
+                let peeled = tag_object::follow(id, tag, context.objects, &mut following.buf)?;
+                Ok((Some(Kind::Tag), peeled))
+            }
+            None => tag_object::peel(id, context.objects, &mut following.buf),
+        };
+        messages.extend(messages_of(context.objects));
+        let (kind, peeled) = match annotated {
+            Some(target) if !self.may_lead_from_tag(&target, messages)? => return Ok(None),
+            Some(_) => (Some(Kind::Tag), peel()?.1),
+            None if self.commits.has_in_graph(id) || self.commits.was_read(id) => {
+                (Some(Kind::Commit), None)
+            }
+            None if has_no_tag_object && self.commits.is_commit(id)? => (Some(Kind::Commit), None),
+            None => peel()?,
+        };
+        let (target, time_s) = match (kind, peeled) {
+            (Some(Kind::Commit), _) => (*id, None),
+            (Some(_), Some(peeled)) if peeled.kind == Kind::Commit => {
+                (peeled.target, Some(peeled.time_s))
+            }
+            (Some(Kind::Tree | Kind::Blob), _) => return Ok(None),
+            (kind, _) => {
+                // git parses it and everything that it leads to, and reports errors there.
+                context.objects.take_messages();
+                context.objects.untagged(id)?;
+                messages.extend(messages_of(context.objects));
+                if kind.is_none() && !following.includes_broken {
+                    let line = format!(
+                        "error: {reference} does not point to a valid object!",
+                        reference = raw(reference)
+                    );
+                    messages.push(text_bytes(&line));
+                }
+                return Ok(None);
+            }
+        };
+        Ok(Some((target, time_s, kind == Some(Kind::Tag))))
     }
 
     /// Whether `id` is a commit that may have one in question in its history. Messages about it are appended to `messages`.
