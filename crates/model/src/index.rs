@@ -8,6 +8,8 @@ mod sparse;
 pub(crate) mod split;
 #[cfg(test)]
 mod tests;
+#[cfg(any(test, feature = "fuzzing"))]
+mod whole;
 #[cfg(test)]
 pub(crate) mod writer;
 
