@@ -366,7 +366,7 @@ impl State {
 
     fn changes<'a>(&self, save: &ToSave<'a>, is_whole: bool) -> Changes<'a> {
         let mut changes = Changes::new();
-        changes.add_source(TrackedBlocks(save.tracked));
+        changes.set_source(TrackedBlocks(save.tracked));
         match save.tree_diff.filter(|_| !is_whole) {
             None => save.tracked.each_block(|block| match block {
                 Block::Directory(number, bytes) => changes.set(Table::Tracked, number, bytes),

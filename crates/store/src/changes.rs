@@ -55,14 +55,14 @@ impl<'a> Changes<'a> {
         self.table(table).insert(key, None);
     }
 
-    /// Names a source that some of the blocks borrow from. If it turns out not to be whole, nothing is
-    /// published.
-    pub fn add_source(&mut self, source: impl BlockSource + 'a) {
+    /// Names the source that some of the blocks borrow from, in place of any earlier one. If it turns out not to be whole,
+    /// nothing is published.
+    pub fn set_source(&mut self, source: impl BlockSource + 'a) {
         self.source = Some(Rc::new(source));
     }
 
-    /// Whether the source of the blocks, if any, is whole.
-    pub(super) fn sources_are_intact(&self) -> bool {
+    /// Whether the source of the blocks, if there is one, is whole.
+    pub(super) fn source_is_intact(&self) -> bool {
         self.source.as_ref().is_none_or(|source| source.is_whole())
     }
 

@@ -13,13 +13,13 @@ const DEAD_LEN_MAX_OF_SMALL: u64 = 256 << 10;
 /// What is to be written, and the resulting state.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
-    /// The offset of the first byte to be written.
+    /// The offset in the data file of the first byte to be written.
     pub(super) start: u64,
-    /// The blocks to write, each padded to whole units.
+    /// The blocks to write. Each is padded to whole units when it is written.
     pub(super) blocks: Vec<&'a [u8]>,
     /// What follows the blocks: nodes and the root block.
     pub(super) nodes: Vec<u8>,
-    /// The resulting used length of the data file.
+    /// The resulting used length of the data file, in bytes.
     pub(super) used: u64,
     /// How much of that is dead, in bytes.
     pub(super) dead: u64,

@@ -359,7 +359,7 @@ impl Writer<'_> {
     /// Whether every source was still whole after all that was written had been read from it.
     fn check_sources(&self, base: Option<&Snapshot>) -> Result<(), StoreError> {
         base.map_or(Ok(()), Snapshot::check_whole)?;
-        match self.changes.sources_are_intact() {
+        match self.changes.source_is_intact() {
             true => Ok(()),
             false => Err(Damaged::new(self.store.folder(), "its blocks were cut off").into()),
         }
