@@ -160,6 +160,11 @@ impl Scan<'_> {
         if let Some(error) = walk.error.lock().take() {
             return Err(error);
         }
+        Ok(self.findings_of(workers))
+    }
+
+    /// Returns what all workers found, in order.
+    fn findings_of(&self, workers: Vec<Worker>) -> Findings {
         let mut all = Findings::default();
         let mut hidden: Vec<BString> = Vec::new();
         for worker in workers {
@@ -190,7 +195,7 @@ impl Scan<'_> {
         all.untracked.sort_unstable();
         all.ignored.sort_unstable();
         all.silent_paths.sort();
-        Ok(all)
+        all
     }
 }
 
