@@ -273,22 +273,8 @@ impl StatusBuilder<'_> {
                 && !nested.has_above(path)
                 && !is_recorded(path)
         };
-        let (all_unknown, all_ignored, unlisted) = match findings {
-            Cow::Borrowed(known) => {
-                let files = |paths: &[BString]| {
-                    let files = paths.iter().filter(|path| is_file(path));
-                    files.cloned().collect::<Vec<_>>()
-                };
-                let unlisted = known.unlisted.clone();
-                (files(&known.untracked), files(&known.ignored), unlisted)
-            }
-            Cow::Owned(mut found) => {
-                found.untracked.retain(is_file);
-                found.ignored.retain(is_file);
-                (found.untracked, found.ignored, found.unlisted)
-            }
-        };
-        let mut all = all_unknown.iter().chain(&all_ignored).peekable();
+        let all = findings.untracked.iter().chain(&findings.ignored);
+        let mut all = all.filter(|path| is_file(path)).peekable();
         let found = match (
             all.peek().is_some(),
             all.any(|path| path.starts_with(below)),
@@ -296,6 +282,26 @@ impl StatusBuilder<'_> {
             (false, _) => UnrecordedFiles::Nothing,
             (true, false) => UnrecordedFiles::Elsewhere,
             (true, true) => UnrecordedFiles::Below,
+        };
+        // Findings that are kept hold more than is asked for, and may be long.
+        let (all_unknown, all_ignored, unlisted) = match findings {
+            Cow::Borrowed(known) => {
+                let files = |paths: &[BString], are_asked_for| {
+                    let files = paths.iter().filter(|path| are_asked_for && is_file(path));
+                    files.cloned().collect::<Vec<_>>()
+                };
+                let unlisted = known.unlisted.clone();
+                let (unknown, ignored) = (
+                    files(&known.untracked, unknown),
+                    files(&known.ignored, ignored),
+                );
+                (unknown, ignored, unlisted)
+            }
+            Cow::Owned(mut found) => {
+                found.untracked.retain(is_file);
+                found.ignored.retain(is_file);
+                (found.untracked, found.ignored, found.unlisted)
+            }
         };
         if unknown {
             self.status.lists.unknown = all_unknown;
