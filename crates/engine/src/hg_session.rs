@@ -103,9 +103,16 @@ pub struct Parents {
 /// Whether something could not be looked at.
 struct HasUnreadable(bool);
 
-/// Whether the findings are those for all files, from which other questions are answered, too.
-#[derive(Clone, Copy)]
-struct IsForAll(bool);
+/// What is used of all that is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Uses {
+    /// The findings for all files, from which other questions are answered, too.
+    AllFiles,
+    /// What is known of recorded files whose contents were compared.
+    Comparisons,
+    /// What is known of directories for this kind of question.
+    Listings,
+}
 
 impl HgSession {
     /// Has files converted before they are compared. For a session that was made for one question, without places for a state:
@@ -248,7 +255,27 @@ impl HgSession {
         if let Some(status) = self.status_from_all_files(request)? {
             return Ok(status);
         }
-        Ok(self.status_with(request, IsForAll(false))?.0)
+        if let Some(status) = self.status_from_comparisons(request)? {
+            return Ok(status);
+        }
+        Ok(self.status_with(request, Uses::Listings)?.0)
+    }
+
+    /// Answers a question about all recorded files, and no others, by what walks found out about their contents. Returns `None`
+    /// for other questions, and where Mercurial may end, as it never does on a walk.
+    fn status_from_comparisons(
+        &mut self,
+        request: &HgRequest<'_>,
+    ) -> Result<Option<HgStatus>, Abort> {
+        let is_of_all_recorded =
+            !request.unknown && !request.ignored && request.matcher.is_everything();
+        if !is_of_all_recorded || self.keeps_all() || !self.has_scan_memory() {
+            return Ok(None);
+        }
+        let (status, HasUnreadable(has_unreadable)) =
+            self.status_with(request, Uses::Comparisons)?;
+        let is_certain = !has_unreadable && !self.compared.any_is_out_of_reach(&self.root);
+        Ok(Some(status).filter(|_| is_certain))
     }
 
     /// Answers from the findings for all files, if the question is about recorded files alone, ignored files without unknown ones,
@@ -281,7 +308,7 @@ impl HgSession {
             matcher: Arc::default(),
             ..*request
         };
-        let (mut status, HasUnreadable(false)) = self.status_with(&all, IsForAll(true))? else {
+        let (mut status, HasUnreadable(false)) = self.status_with(&all, Uses::AllFiles)? else {
             return Ok(None);
         };
         if !request.unknown && self.compared.any_is_out_of_reach(&self.root) {
@@ -316,7 +343,7 @@ impl HgSession {
     fn status_with(
         &mut self,
         request: &HgRequest<'_>,
-        is_for_all: IsForAll,
+        uses: Uses,
     ) -> Result<(HgStatus, HasUnreadable), Abort> {
         let lacks_parent = self.lacks_parent(request.repository);
         let Some(recorded) = &mut self.recorded else {
@@ -324,14 +351,15 @@ impl HgSession {
         };
         // Nothing is kept for other questions: they follow links, and no event comes from behind those. Nor with patterns that
         // are read during the walk: they are identified by file names alone.
-        let IsForAll(is_for_all) = is_for_all;
+        let is_for_all = uses == Uses::AllFiles;
         let is_plain = (request.unknown || is_for_all) && request.ignore.is_whole();
         let is_whole = is_plain && request.matcher.is_everything();
         if is_plain && recorded.memory.is_none() && self.watched.is_some() {
             recorded.remember();
         }
         let recorded = &*recorded;
-        let memory = recorded.memory.as_ref().filter(|_| is_whole);
+        let is_used = is_whole || uses == Uses::Comparisons;
+        let memory = recorded.memory.as_ref().filter(|_| is_used);
         let is_of_daemon = self.watched.is_some();
         let watched = self.watched.as_mut().filter(|_| is_whole);
         let is_kept = watched.is_some();

@@ -117,6 +117,34 @@ fn a_wrong_state_is_found_by_verify() {
 }
 
 #[test]
+fn what_a_walk_compared_does_not_hold_where_mercurial_refuses_to_read() {
+    for hg in hg_programs() {
+        for is_v2 in [false, true] {
+            let working = WorkingCopy::new(&hg, is_v2);
+            working.write("d/f", "1");
+            working.write("g", "1");
+            working.commit("first");
+            // Only the contents tell that these are the same.
+            let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_500_000_000);
+            for name in ["d/f", "g"] {
+                let file = std::fs::File::options()
+                    .write(true)
+                    .open(working.path(name));
+                file.unwrap().set_modified(old).unwrap();
+            }
+            for arguments in [&["status"][..], &["status", "-mard"]] {
+                assert!(working.vigil(arguments).0.is_empty());
+            }
+            working.hg(&["init", "d"]);
+            for arguments in [&["status"][..], &["status", "-mard"], &["status", "-C"]] {
+                working.vigil(&["status"]);
+                working.assert_same_as_hg(arguments);
+            }
+        }
+    }
+}
+
+#[test]
 fn what_was_compared_with_a_changeset_does_not_hold_without_it() {
     for hg in hg_programs() {
         for is_v2 in [false, true] {

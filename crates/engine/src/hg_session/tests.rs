@@ -178,6 +178,26 @@ fn another_process_lists_no_unchanged_folder() {
 }
 
 #[test]
+fn what_is_compared_for_recorded_files_alone_is_remembered_too() {
+    let working = with_files();
+    let mut first = working.session(true);
+    working.ask(&mut first, false, false).unwrap();
+    first.save(&NoSteps).unwrap();
+    // Only the contents tell what this is.
+    working.write("d/b", "d/x");
+    vigil_testkit::clock::wait_for_tick();
+    let ask = |session: &mut HgSession| {
+        let status = working.ask_for(session, false, false, false).unwrap();
+        assert_eq!(status.lists.modified, ["d/b"]);
+        session.recorded.as_ref().unwrap().needs_saving()
+    };
+    let mut second = working.session(true);
+    assert!(ask(&mut second));
+    second.save(&NoSteps).unwrap();
+    assert!(!ask(&mut working.session(true)));
+}
+
+#[test]
 fn a_damaged_state_is_not_believed() {
     let working = with_files();
     let mut first = working.session(true);
