@@ -101,24 +101,52 @@ impl<'r> Revisions<'r> {
     /// # Errors
     /// The manifest cannot be read, or is damaged.
     pub fn manifest(&self, target: Target) -> Result<Rc<Manifest>, Abort> {
+        let Some(number) = self.number_of(target) else {
+            return Ok(Rc::default());
+        };
+        if let Some(known) = self.manifests.borrow().get(&number) {
+            return Ok(known.clone());
+        }
+        self.read_manifests(&[number])?;
+        let manifests = self.manifests.borrow();
+        Ok(manifests.get(&number).cloned().unwrap_or_default())
+    }
+
+    /// Returns the manifests of both, as [`Self::manifest`] does, but reads what they share once.
+    ///
+    /// # Errors
+    /// As for [`Self::manifest`].
+    pub fn manifest_pair(&self, pair: [Target; 2]) -> Result<[Rc<Manifest>; 2], Abort> {
+        let known = self.manifests.borrow();
+        let numbers = pair.into_iter().filter_map(|target| self.number_of(target));
+        let mut unknown: Vec<u32> = numbers
+            .filter(|number| !known.contains_key(number))
+            .collect();
+        drop(known);
+        unknown.dedup();
+        self.read_manifests(&unknown)?;
+        let [first, second] = pair.map(|target| self.manifest(target));
+        Ok([first?, second?])
+    }
+
+    /// The number of a changeset, or of the first parent of the working copy; `None` for the null revision.
+    fn number_of(&self, target: Target) -> Option<u32> {
         match target {
-            Target::Null => Ok(Rc::default()),
-            Target::Changeset(number) => self.manifest_of(number),
+            Target::Null => None,
+            Target::Changeset(number) => Some(number),
             Target::WorkingCopy => match self.parent() {
-                Target::Changeset(number) => self.manifest_of(number),
-                _ => Ok(Rc::default()),
+                Target::Changeset(number) => Some(number),
+                _ => None,
             },
         }
     }
 
-    fn manifest_of(&self, number: u32) -> Result<Rc<Manifest>, Abort> {
-        if let Some(known) = self.manifests.borrow().get(&number) {
-            return Ok(known.clone());
-        }
+    fn read_manifests(&self, numbers: &[u32]) -> Result<(), Abort> {
         let store = self.repository.store();
-        let manifest = Rc::new(store.manifest_at(&mut store.changelog()?, number)?);
-        self.manifests.borrow_mut().insert(number, manifest.clone());
-        Ok(manifest)
+        let read = store.manifests_at(&mut store.changelog()?, numbers)?;
+        let read = numbers.iter().copied().zip(read.into_iter().map(Rc::new));
+        self.manifests.borrow_mut().extend(read);
+        Ok(())
     }
 
     /// Returns what a node names, if it is in this repository.

@@ -10,6 +10,7 @@ mod docket;
 mod index;
 mod sidedata;
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
@@ -275,6 +276,30 @@ impl Revlog {
     /// # Errors
     /// The revision does not exist, or is damaged.
     pub fn text(&mut self, number: u32) -> Result<Vec<u8>, Abort> {
+        self.check_is_plain(number)?;
+        self.stored_text(number)
+    }
+
+    /// Returns the texts of the revisions `numbers`. Those next to each other are often made from the same chunks: each is
+    /// unpacked once for both.
+    ///
+    /// # Errors
+    /// As for [`Self::text`].
+    pub(crate) fn texts(&mut self, numbers: &[u32]) -> Result<Vec<Vec<u8>>, Abort> {
+        let mut found = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            self.check_is_plain(*number)?;
+            found.push(self.found(*number)?);
+        }
+        let mut unpacked = Unpacked::default();
+        let found = found.into_iter();
+        found
+            .map(|found| self.unpack(found, &mut unpacked))
+            .collect()
+    }
+
+    /// Refuses a revision whose text is not what is stored.
+    fn check_is_plain(&self, number: u32) -> Result<(), Abort> {
         let flags = self.revision(number).map(|revision| revision.flags);
         let special = flags.unwrap_or_default() & SPECIAL_FLAGS;
         if special != 0 && !(self.has_ellipses && special == ELLIPSIS_FLAG) {
@@ -285,15 +310,18 @@ impl Revlog {
             );
             return Err(Abort::unsupported(what));
         }
-        self.stored_text(number)
+        Ok(())
     }
 
     /// Returns the text that is stored, and checks its hash unless that is of another text.
     fn stored_text(&mut self, number: u32) -> Result<Vec<u8>, Abort> {
-        let damaged = |what: &str| {
-            let message = bytes!("damaged revision in '", self.name, "': ", what);
-            Abort::of(Kind::Storage, message)
-        };
+        let found = self.found(number)?;
+        self.unpack(found, &mut Unpacked::default())
+    }
+
+    /// Finds the revision `number`, and reads the file with its chunks.
+    fn found(&mut self, number: u32) -> Result<Found, Abort> {
+        let damaged = |what: &str| self.damaged(what);
         let revision = self.revision(number);
         let revision = revision.ok_or_else(|| damaged("there is none of this number"))?;
         if revision.flags & UNKNOWN_FLAGS != 0 {
@@ -307,29 +335,50 @@ impl Revlog {
         let text_len = text_len.ok_or_else(|| damaged("it is too long"))?;
         let chain = self.chain(number).map_err(damaged)?;
         self.read_data(&chain)?;
-        let damaged = |what: &str| {
-            let message = bytes!("damaged revision in '", self.name, "': ", what);
-            Abort::of(Kind::Storage, message)
-        };
-        let mut decompressor = self.decompressor();
-        let mut chunks = Vec::with_capacity(chain.len());
+        Ok(Found {
+            number,
+            revision,
+            text_len,
+            chain,
+        })
+    }
+
+    /// Returns the text of a revision that was found, and checks its hash, using the chunks that were unpacked `last`.
+    fn unpack<'r>(&'r self, found: Found, last: &mut Unpacked<'r>) -> Result<Vec<u8>, Abort> {
+        let damaged = |what: &str| self.damaged(what);
+        let Found {
+            number,
+            revision,
+            text_len,
+            chain,
+        } = found;
         // Deltas may add what later ones remove, but no more than this is accepted.
         let mut room = text_len.saturating_mul(8).saturating_add(64 << 20);
-        for link in &chain {
+        last.keep_shared(&chain, room);
+        let known = last.chunks.iter().map(|chunk| chunk.len());
+        room = known.fold(room, usize::saturating_sub);
+        let mut decompressor = self.decompressor();
+        for link in chain.iter().skip(last.chunks.len()) {
             let stored = self.stored(link).ok_or_else(|| damaged("it is cut off"))?;
             let chunk = decompressor
                 .read(stored, link.mode, room)
                 .map_err(|error| error.abort(self.name.as_ref()))?;
             room = room.saturating_sub(chunk.len());
-            chunks.push(chunk);
+            last.chunks.push(chunk);
         }
-        let text = delta::apply(&chunks, text_len).map_err(damaged)?;
+        last.chain = chain;
+        let text = delta::apply(&last.chunks, text_len).map_err(damaged)?;
         let has_hash = || revision.flags & SPECIAL_FLAGS != 0 || self.is_hash_of(&revision, &text);
         if text.len() != text_len || !has_hash() {
             let text = format!("integrity check failed on {}:{number}", raw(&self.name));
             return Err(Abort::of(Kind::Storage, text_bytes(&text)));
         }
         Ok(text)
+    }
+
+    fn damaged(&self, what: &str) -> Abort {
+        let message = bytes!("damaged revision in '", self.name, "': ", what);
+        Abort::of(Kind::Storage, message)
     }
 
     fn decompressor(&self) -> Decompressor {
@@ -418,6 +467,37 @@ impl Revlog {
             false => self.data.as_ref()?,
         };
         bytes.get(start..start.checked_add(len)?)
+    }
+}
+
+/// A revision whose text is about to be put together.
+struct Found {
+    number: u32,
+    revision: Revision,
+    text_len: usize,
+    /// The revisions from a full text to this one.
+    chain: Vec<Revision>,
+}
+
+/// The chunks that the last text was made from.
+#[derive(Default)]
+struct Unpacked<'r> {
+    /// Their revisions, from a full text on.
+    chain: Vec<Revision>,
+    chunks: Vec<Cow<'r, [u8]>>,
+}
+
+impl Unpacked<'_> {
+    /// Keeps the chunks with which another `chain` begins, too, if they have at most `len_max` bytes. Two chains that part do not
+    /// meet again, since a delta has one base.
+    fn keep_shared(&mut self, chain: &[Revision], len_max: usize) {
+        let both = self.chain.iter().zip(chain);
+        let shared = both.take_while(|(a, b)| a == b).count();
+        self.chunks.truncate(shared);
+        let lens = self.chunks.iter().map(|chunk| chunk.len());
+        if lens.fold(0, usize::saturating_add) > len_max {
+            self.chunks.clear();
+        }
     }
 }
 

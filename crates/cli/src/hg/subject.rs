@@ -94,8 +94,7 @@ impl Subject<'_> {
         if reverses && from == revisions.parent() {
             return Ok(reversed(self.status(None, warnings)?.lists));
         }
-        let base = revisions.manifest(from)?;
-        let other = revisions.manifest(to)?;
+        let [base, other] = revisions.manifest_pair([from, to])?;
         let status = match to {
             Target::WorkingCopy => {
                 let is_known = |path: &BStr| {

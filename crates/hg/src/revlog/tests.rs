@@ -103,6 +103,30 @@ fn texts_are_put_together_and_found() {
 }
 
 #[test]
+fn texts_that_share_chunks_are_as_each_alone() {
+    let texts = ["one", "two and more", "three", "other", "another", "alone"];
+    let [one, two, three, other, another, alone] = texts;
+    let mut log = open(&revlog(&[
+        (one, None, Storage::Zlib),
+        (two, Some(0), Storage::Zlib),
+        (three, Some(1), Storage::Raw),
+        (other, Some(0), Storage::Zlib),
+        (another, Some(3), Storage::Zlib),
+        (alone, None, Storage::Raw),
+    ]));
+    let log = log.as_mut().unwrap();
+    for first in 0..6u32 {
+        for second in 0..6u32 {
+            let read = log.texts(&[first, second, first]).unwrap();
+            let expected = [first, second, first].map(|number| texts[number as usize]);
+            assert_eq!(read, expected.map(|text| text.as_bytes().to_vec()));
+        }
+    }
+    assert!(log.texts(&[0, 6]).is_err());
+    assert!(log.texts(&[]).unwrap().is_empty());
+}
+
+#[test]
 fn a_missing_revlog_is_empty() {
     let folder = tempfile::tempdir().unwrap();
     let log = Revlog::open(|end| folder.path().join(format!("x{end}")), "x").unwrap();
