@@ -59,7 +59,8 @@ struct File {
     flag: Flag,
 }
 
-type Files<'f> = BTreeMap<&'f BStr, File>;
+/// The files of one side, in the order of their paths.
+struct Files<'f>(Vec<(&'f BStr, File)>);
 
 /// Compares the sides. The kinds that only a working copy has are taken from its status.
 pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
@@ -90,8 +91,8 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
     let base = files(sides.base, sides.base_is_working_copy);
     let other = files(sides.other, sides.other_is_working_copy);
     let in_working_copy = working.lists;
-    let deleted: BTreeSet<&BString> = in_working_copy.deleted.iter().collect();
-    let is_deleted = |path: &BStr| deleted.contains(&path.to_owned());
+    let deleted: BTreeSet<&BStr> = in_working_copy.deleted.iter().map(AsRef::as_ref).collect();
+    let is_deleted = |path: &BStr| deleted.contains(path);
     let mut lists = Lists::default();
     let Lists {
         modified,
@@ -102,17 +103,17 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
         ignored,
         clean,
     } = &mut lists;
-    for (path, before) in &base {
-        let after = other.get(path);
-        if after == Some(before) && !sides.clean || !is_match(path) || is_deleted(path) {
+    for (path, before, after) in base.beside(&other) {
+        if after == before && !sides.clean || !is_match(path) || is_deleted(path) {
             continue;
         }
-        let list = match after {
-            None => &mut *removed,
-            Some(after) if after == before && is_passed_over(path) => continue,
-            Some(after) if after == before => &mut *clean,
-            Some(after) if after.flag != before.flag => &mut *modified,
-            Some(after) => match (after.held, before.held) {
+        let list = match (before, after) {
+            (_, None) => &mut *removed,
+            (None, Some(_)) => &mut *added,
+            (Some(before), Some(after)) if after == before && is_passed_over(path) => continue,
+            (Some(before), Some(after)) if after == before => &mut *clean,
+            (Some(before), Some(after)) if after.flag != before.flag => &mut *modified,
+            (Some(before), Some(after)) => match (after.held, before.held) {
                 (Held::Modified | Held::Added, Held::Version(node)) => {
                     match working.is_same(path, &node)? {
                         true if !sides.clean => continue,
@@ -123,14 +124,9 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
                 _ => &mut *modified,
             },
         };
-        list.push((*path).to_owned());
+        list.push(path.to_owned());
     }
-    for path in other.keys() {
-        if !base.contains_key(path) && is_match(path) && !is_deleted(path) {
-            added.push((*path).to_owned());
-        }
-    }
-    let is_of_base = |path: &&BString| base.contains_key(AsRef::<BStr>::as_ref(*path));
+    let is_of_base = |path: &&BString| base.get(AsRef::<BStr>::as_ref(*path)).is_some();
     let others = |paths: &[BString]| -> Vec<BString> {
         let paths = paths.iter();
         match removed.is_empty() {
@@ -159,15 +155,45 @@ fn files_of(manifest: &Manifest) -> Files<'_> {
         flag,
     };
     let files = manifest.iter();
-    files
-        .map(|(path, entry)| (path, file(entry.node, entry.flag)))
-        .collect()
+    Files(
+        files
+            .map(|(path, entry)| (path, file(entry.node, entry.flag)))
+            .collect(),
+    )
+}
+
+impl<'f> Files<'f> {
+    fn get(&self, path: &BStr) -> Option<File> {
+        let at = self.0.binary_search_by(|(known, _)| (*known).cmp(path));
+        at.ok().and_then(|at| self.0.get(at)).map(|(_, file)| *file)
+    }
+
+    /// Iterates over the paths of both sides in order, with the file that each side has there.
+    fn beside<'s>(
+        &'s self,
+        other: &'s Self,
+    ) -> impl Iterator<Item = (&'f BStr, Option<File>, Option<File>)> {
+        let (mut own, mut others) = (self.0.iter().peekable(), other.0.iter().peekable());
+        std::iter::from_fn(move || {
+            let next = match (own.peek(), others.peek()) {
+                (Some((own, _)), Some((other, _))) => own.min(other),
+                (Some((path, _)), None) | (None, Some((path, _))) => path,
+                (None, None) => return None,
+            };
+            let next: &'f BStr = next;
+            let is_there = |(path, _): &&(&BStr, File)| *path == next;
+            let (before, after) = (own.next_if(is_there), others.next_if(is_there));
+            let file = |found: Option<&(&BStr, File)>| found.map(|(_, file)| *file);
+            Some((next, file(before), file(after)))
+        })
+    }
 }
 
 impl<'w> Working<'w> {
     /// Returns the files of the working copy, whose first parent has the files of `parent`.
     fn files<'f>(&'f self, parent: &'f Manifest) -> Files<'f> {
-        let mut files = files_of(parent);
+        let Files(known) = files_of(parent);
+        let mut files: BTreeMap<&BStr, File> = known.into_iter().collect();
         let lists = self.lists;
         let added = lists.added.iter().map(|path| (path, Held::Added));
         let modified = lists.modified.iter().map(|path| (path, Held::Modified));
@@ -182,7 +208,7 @@ impl<'w> Working<'w> {
             let path: &BStr = path.as_ref();
             files.remove(path);
         }
-        files
+        Files(files.into_iter().collect())
     }
 
     /// Returns the directories in which something differs from the first parent.
