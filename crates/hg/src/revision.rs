@@ -142,6 +142,9 @@ impl<'r> Revisions<'r> {
     }
 
     fn read_manifests(&self, numbers: &[u32]) -> Result<(), Abort> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
         let store = self.repository.store();
         let read = store.manifests_at(&mut store.changelog()?, numbers)?;
         let read = numbers.iter().copied().zip(read.into_iter().map(Rc::new));
