@@ -26,6 +26,7 @@ pub(super) struct NestedSessions {
     /// Whether no file stays open or mapped between two questions.
     pub(super) hold_no_files: bool,
     by_path: Mutex<BTreeMap<BString, Session>>,
+    kept_max: usize,
 }
 
 impl NestedSessions {
@@ -35,6 +36,7 @@ impl NestedSessions {
             watcher,
             hold_no_files: false,
             by_path: Mutex::default(),
+            kept_max: KEPT_MAX,
         }
     }
 
@@ -70,12 +72,16 @@ impl NestedSessions {
         }
     }
 
+    /// Whether the session of the submodule at `path` can be kept. Watching a working tree for one question would cost more than it
+    /// saves.
+    pub(super) fn has_room_for(&self, path: &BStr) -> bool {
+        let by_path = self.by_path.lock();
+        by_path.len() < self.kept_max || by_path.contains_key(path)
+    }
+
     /// Keeps the session of the submodule at `path` for the next question.
     pub(super) fn keep(&self, path: &BStr, session: Session) {
-        let mut by_path = self.by_path.lock();
-        if by_path.len() < KEPT_MAX {
-            by_path.insert(path.to_owned(), session);
-        }
+        self.by_path.lock().insert(path.to_owned(), session);
     }
 
     /// Forgets what is kept of the submodule at `path`, and returns it.

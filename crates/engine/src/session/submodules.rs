@@ -182,12 +182,13 @@ impl Submodules<'_> {
         }
         let is_known_to_differ = state.new_commits && request.as_diff_index;
         if !ignored.dirty && !is_known_to_differ {
+            let kept = self.nested.filter(|nested| nested.has_room_for(path));
             let question = QuestionInside {
                 looks_for_untracked: !ignored.untracked,
                 threads_max: request.threads_max,
                 stderr: self.stderr,
                 check: self.check,
-                kept: self.nested.map(|nested| (nested, path)),
+                kept: kept.map(|nested| (nested, path)),
             };
             let status = question
                 .status(inside, self.said_inside)

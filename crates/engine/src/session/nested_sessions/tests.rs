@@ -137,6 +137,22 @@ fn what_is_kept_of_a_submodule_is_audited() {
 }
 
 #[test]
+fn only_so_many_submodules_are_watched() {
+    let (sandbox, mut session) = watched_superproject();
+    make_repository(&sandbox, "another");
+    sandbox.git(["add", "another"]);
+    sandbox.commit("with another submodule");
+    session.nested.as_mut().unwrap().kept_max = 1;
+    for text in ["a", "changed"] {
+        sandbox.write("another/a", text);
+        let is_changed = state(&mut session) == MODIFIED;
+        assert_eq!(is_changed, text == "changed");
+        assert_eq!(session.watch_report().watches, 2);
+    }
+    assert!(looked_at_all(&mut session).is_some());
+}
+
+#[test]
 fn a_former_submodule_is_forgotten() {
     let (sandbox, mut session) = watched_superproject();
     session.save(&NoSteps).unwrap();
