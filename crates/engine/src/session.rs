@@ -138,6 +138,8 @@ pub struct Session {
     watched: Option<WatchedFindings>,
     /// What is kept of submodules, if the working tree is watched.
     nested: Option<NestedSessions>,
+    /// Whether a file was written that may be tracked, by another link, in the repository around this one or elsewhere in that.
+    has_met_links: bool,
     /// Whether scans are remembered: not in a session for a single question.
     is_kept: bool,
     /// Whether no file stays open or mapped between two questions.
@@ -217,6 +219,7 @@ impl Session {
             repository_watch: None,
             watched: None,
             nested: None,
+            has_met_links: false,
             is_kept,
             holds_no_files: false,
             timing: Timing::default(),
@@ -272,6 +275,9 @@ impl Session {
     fn free_rereadable(&mut self) {
         if let Some(index) = &mut self.index {
             index.free_rereadable();
+            if let Some(nested) = &mut self.nested {
+                nested.forget_former(&index.tracked);
+            }
         }
         match self.holds_no_files {
             true => {

@@ -97,7 +97,10 @@ impl Session {
     /// # Errors
     /// git would exit. The text is git's.
     pub fn status(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
-        let answer = self.answer(request);
+        let mut answer = self.answer(request);
+        if self.doubt_after_links_in_submodules() {
+            answer = self.answer(request);
+        }
         match self.drop_damaged_state() {
             true => self.answer(request),
             false => answer,

@@ -130,7 +130,7 @@ impl Session {
                 .get_or_insert_with(|| ScanMemory::new(directories));
         }
         let ignore_rules = self.excludes.rules();
-        let is_of_daemon = self.repository_watch.is_some();
+        let is_of_daemon = self.nested.is_some();
         if let Some(error) = self.excludes.beyond_means().filter(|_| is_of_daemon) {
             return Err(error.into());
         }
@@ -152,6 +152,12 @@ impl Session {
             }
             None => found,
         };
+        if let (Some(watched), Some(nested)) = (&mut watched, &self.nested)
+            && watched.take_met_links()
+        {
+            nested.doubt();
+            self.has_met_links = true;
+        }
         self.watched = watched;
         found
     }
@@ -189,7 +195,7 @@ impl Session {
             attribute_tree: self.attribute_tree(),
             threads_max: request.threads_max.or(self.settings.threads_max),
             timing: &self.timing,
-            is_of_daemon: self.repository_watch.is_some(),
+            is_of_daemon: self.nested.is_some(),
         })
     }
 }

@@ -437,8 +437,8 @@ impl Session {
     /// The state could not be written. No answer depends on that.
     pub fn save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
         let saved = self.try_save(steps);
-        if let (Some(nested), Some(index)) = (&mut self.nested, &self.index) {
-            nested.save(&index.tracked);
+        if let Some(nested) = &mut self.nested {
+            nested.save();
         }
         self.copy_state_to_memory();
         saved

@@ -9,6 +9,7 @@ use vigil_model::tracked::Tracked;
 use vigil_scan::SilentPaths;
 
 use super::governing::governing_files;
+use super::nested_sessions::NestedSessions;
 use super::watch_basis::Basis;
 use super::watched::{UNWATCHED, WatchedFindings};
 use super::{IndexState, Session, SessionError, WatchPositions, WatchReport};
@@ -41,6 +42,20 @@ impl Session {
         let status = self.status(request);
         self.free_rereadable();
         status
+    }
+
+    /// Has everything looked at again if a file was written in a submodule that has links which were not known: any file may be the
+    /// same by another link. Returns whether that is so.
+    pub(super) fn doubt_after_links_in_submodules(&mut self) -> bool {
+        let met = self
+            .nested
+            .as_mut()
+            .is_some_and(NestedSessions::take_met_links);
+        if met {
+            self.has_met_links = true;
+            self.doubt();
+        }
+        met
     }
 
     /// The number of tracked files, if the index was read.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString};
 use parking_lot::Mutex;
@@ -27,6 +28,8 @@ pub(super) struct NestedSessions {
     pub(super) hold_no_files: bool,
     by_path: Mutex<BTreeMap<BString, Session>>,
     kept_max: usize,
+    /// Whether a file was written in one of them that may be tracked elsewhere by another link.
+    has_met_links: AtomicBool,
 }
 
 impl NestedSessions {
@@ -37,6 +40,7 @@ impl NestedSessions {
             hold_no_files: false,
             by_path: Mutex::default(),
             kept_max: KEPT_MAX,
+            has_met_links: AtomicBool::new(false),
         }
     }
 
@@ -79,6 +83,16 @@ impl NestedSessions {
         by_path.len() < self.kept_max || by_path.contains_key(path)
     }
 
+    /// Notes that a file was written in a submodule that may be tracked elsewhere by another link.
+    pub(super) fn note_links(&self) {
+        self.has_met_links.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was noted since the last call.
+    pub(super) fn take_met_links(&mut self) -> bool {
+        std::mem::take(self.has_met_links.get_mut())
+    }
+
     /// Keeps the session of the submodule at `path` for the next question.
     pub(super) fn keep(&self, path: &BStr, session: Session) {
         self.by_path.lock().insert(path.to_owned(), session);
@@ -89,15 +103,19 @@ impl NestedSessions {
         self.by_path.lock().remove(path)
     }
 
-    /// Forgets those that are no longer `tracked`, and writes to the states on disk what these lack.
-    pub(super) fn save(&mut self, tracked: &Tracked) {
+    /// Forgets those that are no longer `tracked`.
+    pub(super) fn forget_former(&mut self, tracked: &Tracked) {
         let is_submodule = |path: &BString| {
             let entry = tracked.find_first(path.as_ref());
             entry.is_some_and(|entry| entry.mode.is_gitlink())
         };
         let by_path = self.by_path.get_mut();
         by_path.retain(|path, _| is_submodule(path));
-        for session in by_path.values_mut() {
+    }
+
+    /// Writes to the states on disk what these lack.
+    pub(super) fn save(&mut self) {
+        for session in self.by_path.get_mut().values_mut() {
             let folder = state_place::in_repository(session.repository());
             if !removal::may_be_under_way(&folder) {
                 drop(session.take_dropped_states());

@@ -28,10 +28,13 @@ impl Session {
         request: &PromptRequest,
         unchanged: Option<UnchangedProof>,
     ) -> Result<Prompt, SessionError> {
-        let answer = match self.unchanged_answer(request, unchanged) {
+        let mut answer = match self.unchanged_answer(request, unchanged) {
             Some(answer) => self.answer_again(answer),
             None => self.answer_prompt(request),
         };
+        if self.doubt_after_links_in_submodules() {
+            answer = self.answer_prompt(request);
+        }
         let answer = match self.drop_damaged_state() {
             true => self.answer_prompt(request),
             false => answer,

@@ -327,11 +327,15 @@ impl QuestionInside<'_> {
         };
         session.check_in_submodules(self.check);
         let status = self.ask(&mut session, &request, said)?;
+        if let Some((nested, _)) = self.kept
+            && std::mem::take(&mut session.has_met_links)
+        {
+            nested.note_links();
+        }
         match self.kept {
-            // Whatever is said must be said again for each question, and so found again.
             Some((nested, path)) if status.warnings.is_empty() => nested.keep(path, session),
-            Some(_) => (),
-            None => {
+            // Whatever is said must be said again for each question, and so found again.
+            _ => {
                 let folder = state_place::in_repository(session.repository());
                 if !removal::may_be_under_way(&folder) {
                     // Only the next status would have been faster for it.

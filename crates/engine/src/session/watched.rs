@@ -79,6 +79,8 @@ pub(crate) struct WatchedFindings {
     /// Why what was found for the last question is not kept, if so.
     not_kept: Option<&'static str>,
     linked: Linked,
+    /// Whether everything was in doubt because of a file with links that were not known.
+    has_met_links: bool,
     /// Files over which others are mounted: a write to such a file causes an event only where that file is.
     mounted: Vec<BString>,
     /// What was last seen, for file system monitors, of what changes without an event.
@@ -171,6 +173,7 @@ impl WatchedFindings {
             lacked: BTreeSet::new(),
             not_kept: None,
             linked: Linked::default(),
+            has_met_links: false,
             mounted: Vec::new(),
             silent_looks: SilentLooks::default(),
         }
@@ -260,6 +263,11 @@ impl WatchedFindings {
         &self.mounted
     }
 
+    /// Whether everything was in doubt since the last call because a file that changed has links that were not known.
+    pub(super) fn take_met_links(&mut self) -> bool {
+        std::mem::take(&mut self.has_met_links)
+    }
+
     /// The watched tree, if there is one.
     pub(crate) fn watched_tree(&self) -> Option<&Arc<WatchedTree>> {
         self.tree.as_ref().map(|(_, tree)| tree)
@@ -318,6 +326,7 @@ impl WatchedFindings {
         {
             // All kept findings are then in doubt.
             self.kept.clear();
+            self.has_met_links = true;
             return Ok(false);
         }
         let Some(ToLookAt {
@@ -347,6 +356,7 @@ impl WatchedFindings {
         let files = tracked.sums().entries as usize;
         if self.linked.has_unknown_links_in(&top, &folders, files) {
             self.kept.clear();
+            self.has_met_links = true;
             return Ok(false);
         }
         if is_merged {

@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use bstr::BString;
 use vigil_model::timestamp::Timestamp;
-use vigil_store::NoSteps;
 use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
@@ -137,6 +136,35 @@ fn what_is_kept_of_a_submodule_is_audited() {
 }
 
 #[test]
+fn writes_through_links_between_working_trees_are_seen() {
+    for (tracked, link) in [
+        ("sub/a", "link"),
+        ("own", "sub/link"),
+        ("another/a", "sub/link"),
+    ] {
+        let (sandbox, mut session) = watched_superproject();
+        make_repository(&sandbox, "another");
+        sandbox.git(["add", "another"]);
+        sandbox.commit("with another submodule");
+        let mut changed = || {
+            let request = StatusRequest::default();
+            let status = session.status_again(BString::default(), &request).unwrap();
+            status
+                .changes
+                .iter()
+                .map(|(path, _)| path.clone())
+                .collect::<Vec<_>>()
+        };
+        assert!(changed().is_empty());
+        assert!(changed().is_empty());
+        fs::hard_link(sandbox.path(tracked), sandbox.path(link)).unwrap();
+        sandbox.write(link, "changed");
+        let path = tracked.split('/').next().unwrap();
+        assert!(changed().contains(&path.into()), "{tracked}");
+    }
+}
+
+#[test]
 fn only_so_many_submodules_are_watched() {
     let (sandbox, mut session) = watched_superproject();
     make_repository(&sandbox, "another");
@@ -155,12 +183,10 @@ fn only_so_many_submodules_are_watched() {
 #[test]
 fn a_former_submodule_is_forgotten() {
     let (sandbox, mut session) = watched_superproject();
-    session.save(&NoSteps).unwrap();
     assert!(looked_at_all(&mut session).is_some());
     sandbox.git(["rm", "-q", "--cached", "sub"]);
     let request = StatusRequest::default();
     let status = session.status_again(BString::default(), &request).unwrap();
     assert_eq!(status.untracked, ["sub/"]);
-    session.save(&NoSteps).unwrap();
     assert_eq!(looked_at_all(&mut session), None);
 }
