@@ -147,7 +147,8 @@ impl Session {
         nested.fold(self.own_files(), u32::saturating_add)
     }
 
-    fn own_files(&self) -> u32 {
+    /// The number of tracked files, if the index was read.
+    pub(super) fn own_files(&self) -> u32 {
         let index = self.index.as_ref();
         index.map_or(0, |index| index.tracked.sums().entries)
     }

@@ -16,6 +16,7 @@ use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 use super::Session;
 use super::error::SessionError;
 use super::sparse_directories::{self, Presence, WrittenSparse};
+use crate::removal;
 use crate::state::{HeadTree, Recorded, StagedBase, State, ToSave};
 use vigil_git::index_file::{self, IndexFile, LoadedIndex, LoadedTree};
 use vigil_git::objects::Objects;
@@ -23,10 +24,11 @@ use vigil_git::refs::Refs;
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository};
 use vigil_git::staged::StagedDiff;
+use vigil_git::state_place;
 use vigil_rules::sparse::SparseCheckout;
 use vigil_scan::ScanMemory;
 use vigil_stamp::trust;
-use vigil_store::{PublishOutcome, Steps, StoreError};
+use vigil_store::{NoSteps, PublishOutcome, Steps, StoreError};
 
 /// An index and what was derived from it.
 pub(super) struct IndexState {
@@ -442,6 +444,16 @@ impl Session {
         }
         self.copy_state_to_memory();
         saved
+    }
+
+    /// Does the same unless somebody may be removing the repository. Only later questions would have been faster for what cannot be
+    /// written.
+    pub(super) fn save_if_left_alone(&mut self) {
+        let folder = state_place::in_repository(&self.repository);
+        if !removal::may_be_under_way(&folder) {
+            drop(self.take_dropped_states());
+            let _ = self.save(&NoSteps);
+        }
     }
 
     fn try_save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {

@@ -60,8 +60,7 @@ impl Session {
 
     /// The number of tracked files, if the index was read.
     pub fn tracked_files(&self) -> usize {
-        let state = self.index.as_ref();
-        state.map_or(0, |state| state.tracked.sums().entries as usize)
+        self.own_files() as usize
     }
 
     /// Returns the positions up to which the last answer covers changes.

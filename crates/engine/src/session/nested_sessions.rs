@@ -9,14 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bstr::{BStr, BString};
 use parking_lot::Mutex;
 use vigil_git::repository::{Repository, submodule_folder};
-use vigil_git::state_place;
 use vigil_linux::stat::stat_path;
 use vigil_model::tracked::Tracked;
-use vigil_store::NoSteps;
 use vigil_watch::Watcher;
 
 use super::{Session, WatchPositions};
-use crate::removal;
 
 /// The most submodules of one working tree whose sessions are kept.
 const KEPT_MAX: usize = 256;
@@ -116,12 +113,7 @@ impl NestedSessions {
     /// Writes to the states on disk what these lack.
     pub(super) fn save(&mut self) {
         for session in self.by_path.get_mut().values_mut() {
-            let folder = state_place::in_repository(session.repository());
-            if !removal::may_be_under_way(&folder) {
-                drop(session.take_dropped_states());
-                // Only the next process would have been faster for it.
-                let _ = session.save(&NoSteps);
-            }
+            session.save_if_left_alone();
         }
     }
 

@@ -12,17 +12,14 @@ use super::gitmodules::{self, Submodule};
 use super::missed_rules::MissedRules;
 use super::nested_sessions::NestedSessions;
 use super::{EntryCheck, Session};
-use crate::removal;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::child::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository, submodule, submodule_references};
-use vigil_git::state_place;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_rules::messages::Messages;
-use vigil_store::NoSteps;
 
 /// The rules in `.gitmodules`, overridden by the configuration.
 pub(super) struct SubmoduleRules {
@@ -335,13 +332,7 @@ impl QuestionInside<'_> {
         match self.kept {
             Some((nested, path)) if status.warnings.is_empty() => nested.keep(path, session),
             // Whatever is said must be said again for each question, and so found again.
-            _ => {
-                let folder = state_place::in_repository(session.repository());
-                if !removal::may_be_under_way(&folder) {
-                    // Only the next status would have been faster for it.
-                    let _ = session.save(&NoSteps);
-                }
-            }
+            _ => session.save_if_left_alone(),
         }
         Ok(status)
     }

@@ -12,14 +12,14 @@ use vigil_store::{Changes, Snapshot, Table};
 /// Returns the published state.
 fn published(sandbox: &Sandbox) -> Snapshot {
     let session = session(sandbox);
-    let stores = vigil_git::state_place::places(&session.repository);
+    let stores = state_place::places(&session.repository);
     stores.first().unwrap().open().unwrap()
 }
 
 /// Publishes `changes` to it.
 fn publish(sandbox: &Sandbox, changes: Changes<'_>) {
     let session = session(sandbox);
-    let stores = vigil_git::state_place::places(&session.repository);
+    let stores = state_place::places(&session.repository);
     let base = published(sandbox);
     let mark = ClockMark::from_bytes(base.clock());
     let store = stores.first().unwrap();
