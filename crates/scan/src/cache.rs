@@ -473,7 +473,10 @@ impl ScanMemory {
         wanted: Wanted,
     ) -> Option<MutexGuard<'_, DirMemory>> {
         let mut memory = self.dirs.get(number as usize)?.lock();
-        self.may_be_dirty.store(true, Ordering::Relaxed);
+        // All workers read this flag's cache line, so that it is written only once.
+        if !self.may_be_dirty.load(Ordering::Relaxed) {
+            self.may_be_dirty.store(true, Ordering::Relaxed);
+        }
         if !memory.is_loaded {
             memory.is_loaded = true;
             let block = self.block(number);

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
+use crossbeam_utils::CachePadded;
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Resource, getrlimit};
 use vigil_linux::process::{Usage, cores, thread_builder, usage};
@@ -29,8 +30,8 @@ const BACKLOG_MIN: usize = 2;
 pub(super) struct Pool<T> {
     shared: Mutex<Vec<T>>,
     wake: Condvar,
-    /// The number of tasks that are queued anywhere or running.
-    pending: AtomicUsize,
+    /// The number of tasks that are queued anywhere or running. It is written for most tasks, and the rest is read for each.
+    pending: CachePadded<AtomicUsize>,
     idle: AtomicUsize,
     workers: AtomicUsize,
     workers_max: usize,
@@ -78,7 +79,7 @@ impl<T: Send> Pool<T> {
         Self {
             shared: Mutex::new(Vec::new()),
             wake: Condvar::new(),
-            pending: AtomicUsize::new(0),
+            pending: AtomicUsize::new(0).into(),
             idle: AtomicUsize::new(0),
             workers: AtomicUsize::new(1),
             workers_max: threads_max.unwrap_or(WORKERS_MAX).clamp(1, WORKERS_MAX),
@@ -167,11 +168,19 @@ impl<T: Send> Pool<T> {
         self.wake.notify_all();
     }
 
-    fn finish_one(&self) {
-        if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Under the lock, so that no worker is between the check of `pending` and the wait.
-            let _shared = self.shared.lock();
-            self.wake.notify_all();
+    /// Counts a task as done that has `added` others to its worker's queue. Call this before these are given to other workers.
+    fn finish_one(&self, added: usize) {
+        match added.checked_sub(1) {
+            Some(0) => {}
+            Some(more) => {
+                self.pending.fetch_add(more, Ordering::AcqRel);
+            }
+            None if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 => {
+                // Under the lock, so that no worker is between the check of `pending` and the wait.
+                let _shared = self.shared.lock();
+                self.wake.notify_all();
+            }
+            None => {}
         }
     }
 
@@ -258,18 +267,21 @@ where
         let _alarm = Alarm(self.pool);
         let mut worker = (self.new_worker)();
         let mut local = Local { tasks: Vec::new() };
+        let mut sampled_at = Instant::now();
         while let Some(task) = self.pool.next(&mut local) {
+            let before = local.tasks.len();
             if !self.pool.is_stopped() {
-                let before = local.tasks.len();
                 (self.step)(task, &mut worker, &mut local);
-                let added = local.tasks.len().saturating_sub(before);
-                self.pool.pending.fetch_add(added, Ordering::AcqRel);
-                self.pool.share(&mut local);
+            }
+            self.pool
+                .finish_one(local.tasks.len().saturating_sub(before));
+            self.pool.share(&mut local);
+            if sampled_at.elapsed() >= SAMPLE_INTERVAL {
+                sampled_at = Instant::now();
                 for _ in 0..self.pool.workers_to_add() {
                     self.start(scope);
                 }
             }
-            self.pool.finish_one();
         }
         self.collected.lock().push(worker);
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
+use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::Errno;
@@ -33,7 +34,8 @@ use vigil_stamp::Survey;
 /// The calling thread starts alone on trees with fewer entries.
 const ENTRIES_FOR_THREADS: usize = 600;
 
-/// What all workers of one scan share.
+/// What all workers of one scan share. What they write for each directory has cache lines of its own: the rest is read for each
+/// file.
 pub(super) struct Walk<'a> {
     pub(super) scan: &'a Scan<'a>,
     pub(super) top: OwnedFd,
@@ -44,8 +46,8 @@ pub(super) struct Walk<'a> {
     /// The effective user ID.
     pub(super) user_id: u32,
     /// How much of the tree of tracked files is left to meet; a tree with more than that is damaged.
-    pub(super) budget: Budget,
-    open_dirs: AtomicUsize,
+    pub(super) budget: CachePadded<Budget>,
+    open_dirs: CachePadded<AtomicUsize>,
     open_dirs_max: usize,
     pub(super) tracked_found: AtomicUsize,
     untracked_found: AtomicUsize,
@@ -129,8 +131,8 @@ impl Scan<'_> {
                 .then(|| FoldedNames::new(self.tracked_files)),
             survey: Survey::begin(),
             user_id: rustix::process::geteuid().as_raw(),
-            budget: self.tracked_files.budget(),
-            open_dirs: AtomicUsize::new(0),
+            budget: self.tracked_files.budget().into(),
+            open_dirs: AtomicUsize::new(0).into(),
             open_dirs_max: open_dirs_max(),
             tracked_found: AtomicUsize::new(0),
             untracked_found: AtomicUsize::new(0),
