@@ -94,6 +94,7 @@ use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository};
 use vigil_git::state_place::{NoStateReason, places_or_reason};
 use vigil_history::branch;
+use vigil_history::revision::head::HeadByName;
 use vigil_history::tags::TagIndex;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_rules::attributes::Attributes;
@@ -134,6 +135,8 @@ pub struct Session {
     prompt: PromptMemory,
     /// The watch on the repository's own folders, if there is one.
     repository_watch: Option<RepositoryWatch>,
+    /// HEAD as it was for the last status, if nothing but the repository's own folders tells of it.
+    known_head: Option<HeadByName>,
     /// The findings that are kept up to date by watching the working tree, if it is watched.
     watched: Option<WatchedFindings>,
     /// What is kept of submodules, if the working tree is watched.
@@ -217,6 +220,7 @@ impl Session {
             tags: TagIndex::default(),
             prompt: PromptMemory::default(),
             repository_watch: None,
+            known_head: None,
             watched: None,
             nested: None,
             has_met_links: false,
@@ -250,13 +254,6 @@ impl Session {
     pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
         if self.is_kept {
             self.repository_watch = Some(RepositoryWatch::new(watcher.clone()));
-            self.watch_tree_by(watcher);
-        }
-    }
-
-    /// Like [`Self::watch_by`], but the repository's own folders are looked at for each question.
-    fn watch_tree_by(&mut self, watcher: Arc<Watcher>) {
-        if self.is_kept {
             self.nested = Some(NestedSessions::watched_by(watcher.clone()));
             self.watched = Some(WatchedFindings::new(watcher));
         }

@@ -28,7 +28,9 @@ pub use self::local_variables::LOCAL_VARIABLES;
 pub use self::opened::Repository;
 pub use self::ref_format::RefFormat;
 pub use self::setup::Setup;
-pub use self::submodule::{format_warnings, submodule, submodule_folder, submodule_references};
+pub use self::submodule::{
+    format_warnings, is_behind_link, submodule, submodule_folder, submodule_references,
+};
 
 /// Finds the repository for `start` as git does: by the environment's `GIT_*` variables, or by walking up.
 ///

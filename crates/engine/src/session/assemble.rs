@@ -32,7 +32,6 @@ use vigil_git::operation::Operation;
 use vigil_git::promisor;
 use vigil_git::staged::{StagedChange, StagedDiff};
 use vigil_history::branch::BranchStatus;
-use vigil_history::revision::head::HeadByName;
 use vigil_model::tracked::{ByNumber, TrackedFile};
 use vigil_scan::{Observed, PathFilter, Timing};
 
@@ -97,17 +96,30 @@ impl Session {
     /// # Errors
     /// git would exit. The text is git's.
     pub fn status(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
-        let mut answer = self.answer(request);
+        self.status_with(request, None)
+    }
+
+    /// Like [`Self::status`], with HEAD as it is known to be still. The index in memory must be known to be the right one, too.
+    pub(super) fn status_with(
+        &mut self,
+        request: &StatusRequest,
+        head: Option<&HeadByName>,
+    ) -> Result<Status, SessionError> {
+        let mut answer = self.answer(request, head);
         if self.doubt_after_links_in_submodules() {
-            answer = self.answer(request);
+            answer = self.answer(request, head);
         }
         match self.drop_damaged_state() {
-            true => self.answer(request),
+            true => self.answer(request, None),
             false => answer,
         }
     }
 
-    fn answer(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
+    fn answer(
+        &mut self,
+        request: &StatusRequest,
+        known_head: Option<&HeadByName>,
+    ) -> Result<Status, SessionError> {
         let pathspec = self.parse_pathspecs(&request.pathspecs)?;
         if pathspec.common_prefix() == "/" && request.untracked != UntrackedMode::No {
             // git starts at the root of the file system, and fails.
@@ -119,7 +131,8 @@ impl Session {
             watched.forget_lacking();
         }
         let mut warnings = Vec::new();
-        let (comparison, findings) = self.read_and_compare(request, &pathspec, &mut warnings)?;
+        let (comparison, findings) =
+            self.read_and_compare(request, &pathspec, known_head, &mut warnings)?;
         let Some(index) = &self.index else {
             return Ok(Status {
                 warnings,
@@ -142,16 +155,22 @@ impl Session {
         &mut self,
         request: &StatusRequest,
         pathspec: &Pathspec,
+        known_head: Option<&HeadByName>,
         warnings: &mut Vec<BString>,
     ) -> Result<(Comparison, Findings), SessionError> {
-        self.refresh_index()?;
+        if known_head.is_none() {
+            self.refresh_index()?;
+        }
         if let Some(state) = &self.index {
             let tracked = &state.tracked;
             self.question(pathspec, tracked)?.check_tracked(tracked)?;
         }
         // git looks for promisor remotes before it compares anything.
         let of_promisors = promisor::Remotes::check(&self.repository.config)?;
-        let head = self.head_by_name()?;
+        let head = match known_head {
+            Some(head) => head.clone(),
+            None => self.head_by_name()?,
+        };
         let has_commit = head.found.commit().is_some();
         if has_commit {
             self.repository.config.boolean("core.warnambiguousrefs")?;
@@ -177,7 +196,7 @@ impl Session {
         Ok((comparison, findings))
     }
 
-    fn head_by_name(&self) -> Result<HeadByName, SessionError> {
+    pub(super) fn head_by_name(&self) -> Result<HeadByName, SessionError> {
         let (refs, objects) = (&self.refs, &self.objects);
         Ok(HeadByName::read(&self.repository, refs, objects)?)
     }

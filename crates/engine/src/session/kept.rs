@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
+use gix_hash::ObjectId;
 use vigil_convert::attribute_files::SourceTree;
+use vigil_git::refs::Head;
+use vigil_history::revision::head::HeadByName;
 use vigil_model::path::is_at_or_below;
 use vigil_model::tracked::Tracked;
 use vigil_scan::SilentPaths;
@@ -12,7 +15,7 @@ use super::governing::governing_files;
 use super::nested_sessions::NestedSessions;
 use super::watch_basis::Basis;
 use super::watched::{UNWATCHED, WatchedFindings};
-use super::{IndexState, Session, SessionError, WatchPositions, WatchReport};
+use super::{IndexState, Session, SessionError, UnchangedProof, WatchPositions, WatchReport};
 use crate::status::{Status, StatusRequest};
 
 /// How many of the paths that are looked at each time are named.
@@ -42,6 +45,53 @@ impl Session {
         let status = self.status(request);
         self.free_rereadable();
         status
+    }
+
+    /// Like [`Self::status_again`], for the repository around this one, and at the top. What lies in the repository's own folders is
+    /// not looked at if it is `unchanged`.
+    pub(super) fn status_in_submodule(
+        &mut self,
+        request: &StatusRequest,
+        unchanged: Option<UnchangedProof>,
+    ) -> Result<Status, SessionError> {
+        let mut head = self.known_head.take();
+        if unchanged.is_none() || !self.holds_index(|_| true) {
+            head = None;
+            self.refresh_history()?;
+        }
+        let unread_before = self.refs.unread_count();
+        let status = self.status_with(request, head.as_ref());
+        if status.is_ok() {
+            head = head.or_else(|| self.head_by_name().ok());
+            self.keep_head(head.filter(|_| self.refs.unread_count() == unread_before));
+        }
+        self.free_rereadable();
+        status
+    }
+
+    /// Keeps `head` until a change is heard in the repository's own folders, if these tell all of it and of the index.
+    fn keep_head(&mut self, head: Option<HeadByName>) {
+        let is_by_folders = |index: &IndexState| {
+            index.written_sparse.is_none() && SourceTree::of(&self.repository).is_none()
+        };
+        let is_by_folders = self.index.as_ref().is_some_and(is_by_folders);
+        let head = head.filter(|head| is_by_folders && head.messages.is_empty());
+        let references = match head.as_ref().map(|head| &head.own) {
+            Some(Head::Branch { name, .. }) => vec![name.clone()],
+            _ => Vec::new(),
+        };
+        let watch = self.repository_watch.as_mut();
+        let holds = watch.is_some_and(|watch| watch.answered(head.is_some(), references));
+        self.known_head = head.filter(|_| holds);
+    }
+
+    /// HEAD's commit as it was for the last status, if it is `unchanged` and known.
+    pub(super) fn known_commit(
+        &self,
+        unchanged: Option<UnchangedProof>,
+    ) -> Option<Option<ObjectId>> {
+        unchanged?;
+        self.known_head.as_ref().map(|head| head.own.commit())
     }
 
     /// Has everything looked at again if a file was written in a submodule that has links which were not known: any file may be the

@@ -2,18 +2,18 @@
 //! changed is looked at.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::{BStr, BString};
 use parking_lot::Mutex;
-use vigil_git::repository::{Repository, submodule_folder};
+use vigil_git::repository::{Repository, is_behind_link, submodule_folder};
 use vigil_linux::stat::stat_path;
 use vigil_model::tracked::Tracked;
 use vigil_watch::Watcher;
 
-use super::{Session, WatchPositions};
+use super::{Session, UnchangedProof, WatchPositions};
 
 /// The most submodules of one working tree whose sessions are kept.
 const KEPT_MAX: usize = 256;
@@ -23,10 +23,24 @@ pub(super) struct NestedSessions {
     watcher: Arc<Watcher>,
     /// Whether no file stays open or mapped between two questions.
     pub(super) hold_no_files: bool,
-    by_path: Mutex<BTreeMap<BString, Session>>,
+    by_path: Mutex<BTreeMap<BString, Kept>>,
     kept_max: usize,
     /// Whether a file was written in one of them that may be tracked elsewhere by another link.
     has_met_links: AtomicBool,
+}
+
+/// What is kept of one submodule.
+pub(super) struct Kept {
+    pub(super) session: Session,
+    /// The repository's folder, by the name that the submodule has for it; `None` before the first look at that.
+    pub(super) folder: Option<PathBuf>,
+}
+
+/// What was kept of a submodule, and holds still.
+pub(super) struct Fresh {
+    pub(super) kept: Kept,
+    /// Whether nothing changed in the repository's folders since the last answer.
+    pub(super) unchanged: Option<UnchangedProof>,
 }
 
 impl NestedSessions {
@@ -46,30 +60,34 @@ impl NestedSessions {
         self.by_path = earlier.by_path;
     }
 
-    /// Takes the session of the submodule at `path`, relative to the top of the working tree of `parent`, if the repository there is
+    /// Takes what is kept of the submodule at `path`, relative to the top of the working tree of `parent`, if the repository there is
     /// still the same and set up as it was.
-    pub(super) fn take_fresh(&self, path: &BStr, parent: &Repository) -> Option<Session> {
+    pub(super) fn take_fresh(&self, path: &BStr, parent: &Repository) -> Option<Fresh> {
         let mut by_path = self.by_path.lock();
-        let known = by_path.get(path)?;
-        let Ok(Some(folder)) = submodule_folder(parent, path) else {
-            return None;
-        };
-        let id = |path: &Path| stat_path(path).map(|stat| (stat.dev, stat.ino));
-        let is_same = id(&folder).is_ok_and(|found| id(&known.repository.git_dir) == Ok(found));
-        match is_same && known.is_fresh(None) {
-            true => by_path.remove(path),
-            false => None,
+        let known = by_path.get_mut(path)?;
+        let unchanged = known.session.prove_unchanged();
+        // The file that names the folder, if there is one, is part of the set-up.
+        if unchanged.is_none() || known.folder.is_none() || is_behind_link(parent, path) {
+            known.folder = submodule_folder(parent, path).ok()?;
         }
+        let id = |path: &Path| stat_path(path).map(|stat| (stat.dev, stat.ino));
+        let found = id(known.folder.as_deref()?);
+        let is_same = found.is_ok_and(|found| id(&known.session.repository.git_dir) == Ok(found));
+        if !is_same || !known.session.is_fresh(unchanged) {
+            return None;
+        }
+        let kept = by_path.remove(path)?;
+        Some(Fresh { kept, unchanged })
     }
 
     /// Has the `session` that was opened for the submodule at `path` watched. It takes over what still holds of the one before it.
     pub(super) fn watch(&self, path: &BStr, session: &mut Session) {
-        session.watch_tree_by(self.watcher.clone());
+        session.watch_by(self.watcher.clone());
         if self.hold_no_files {
             session.hold_no_files();
         }
         if let Some(known) = self.forget(path) {
-            session.take_over_from(known);
+            session.take_over_from(known.session);
         }
     }
 
@@ -90,13 +108,13 @@ impl NestedSessions {
         std::mem::take(self.has_met_links.get_mut())
     }
 
-    /// Keeps the session of the submodule at `path` for the next question.
-    pub(super) fn keep(&self, path: &BStr, session: Session) {
-        self.by_path.lock().insert(path.to_owned(), session);
+    /// Keeps what is known of the submodule at `path` for the next question.
+    pub(super) fn keep(&self, path: &BStr, kept: Kept) {
+        self.by_path.lock().insert(path.to_owned(), kept);
     }
 
     /// Forgets what is kept of the submodule at `path`, and returns it.
-    pub(super) fn forget(&self, path: &BStr) -> Option<Session> {
+    pub(super) fn forget(&self, path: &BStr) -> Option<Kept> {
         self.by_path.lock().remove(path)
     }
 
@@ -112,33 +130,35 @@ impl NestedSessions {
 
     /// Writes to the states on disk what these lack.
     pub(super) fn save(&mut self) {
-        for session in self.by_path.get_mut().values_mut() {
-            session.save_if_left_alone();
+        for kept in self.by_path.get_mut().values_mut() {
+            kept.session.save_if_left_alone();
         }
     }
 
     /// The positions up to which the last answer covers changes in submodules.
     pub(super) fn watch_positions(&self) -> WatchPositions {
         let by_path = self.by_path.lock();
-        let positions = by_path.values().map(Session::watch_positions);
+        let positions = by_path.values().map(|kept| kept.session.watch_positions());
         WatchPositions(positions.flat_map(|positions| positions.0).collect())
     }
 
     /// The number of tracked files that a full audit looks at.
     pub(super) fn audited_files(&self) -> u32 {
         let by_path = self.by_path.lock();
-        let files = by_path.values().map(Session::audited_files);
+        let files = by_path.values().map(|kept| kept.session.audited_files());
         files.fold(0, u32::saturating_add)
     }
 
     /// Does the same as [`Session::doubt`] for each session.
     pub(super) fn doubt(&self) {
-        self.by_path.lock().values().for_each(Session::doubt);
+        let by_path = self.by_path.lock();
+        by_path.values().for_each(|kept| kept.session.doubt());
     }
 
     /// The sessions by path.
     pub(super) fn sessions(&mut self) -> impl Iterator<Item = (&BString, &mut Session)> {
-        self.by_path.get_mut().iter_mut()
+        let by_path = self.by_path.get_mut().iter_mut();
+        by_path.map(|(path, kept)| (path, &mut kept.session))
     }
 }
 

@@ -10,12 +10,12 @@ use vigil_model::tracked::Tracked;
 use super::error::SessionError;
 use super::gitmodules::{self, Submodule};
 use super::missed_rules::MissedRules;
-use super::nested_sessions::NestedSessions;
-use super::{EntryCheck, Session};
+use super::nested_sessions::{Fresh, Kept, NestedSessions};
+use super::{EntryCheck, Session, UnchangedProof};
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::child::FilterStderr;
 use vigil_git::objects::Objects;
-use vigil_git::refs::Refs;
+use vigil_git::refs::{self, Refs};
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository, submodule, submodule_references};
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
@@ -164,7 +164,7 @@ impl Submodules<'_> {
         let known = self.nested.filter(|_| !ignored.dirty);
         let known = known.and_then(|nested| nested.take_fresh(path, self.repository));
         let inside = match known {
-            Some(session) => Inside::Known(Box::new(session)),
+            Some(known) => Inside::Known(Box::new(known)),
             None => match self.open(path, ignored, looks)? {
                 Some(repository) => Inside::Opened(Box::new(repository)),
                 None => {
@@ -174,8 +174,8 @@ impl Submodules<'_> {
             },
         };
         let mut state = SubmoduleState::default();
-        if let Ok(head) = Refs::open(inside.repository()).head() {
-            state.new_commits = head.commit().is_some_and(|id| !is_same(&id, recorded));
+        if let Ok(commit) = inside.commit() {
+            state.new_commits = commit.is_some_and(|id| !is_same(&id, recorded));
         }
         let is_known_to_differ = state.new_commits && request.as_diff_index;
         if !ignored.dirty && !is_known_to_differ {
@@ -198,8 +198,8 @@ impl Submodules<'_> {
                     source: Box::new(source),
                 })?;
             (state.modified, state.untracked) = dirtiness(&status);
-        } else if let (Inside::Known(session), Some(nested)) = (inside, self.nested) {
-            nested.keep(path, *session);
+        } else if let (Inside::Known(known), Some(nested)) = (inside, self.nested) {
+            nested.keep(path, known.kept);
         }
         Ok((state != SubmoduleState::default()).then_some(state))
     }
@@ -266,16 +266,26 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
 /// A submodule to look into.
 enum Inside {
     /// It was asked about before, and is set up as it was.
-    Known(Box<Session>),
+    Known(Box<Fresh>),
     Opened(Box<Repository>),
 }
 
 impl Inside {
     fn repository(&self) -> &Repository {
         match self {
-            Self::Known(session) => session.repository(),
+            Self::Known(known) => known.kept.session.repository(),
             Self::Opened(repository) => repository,
         }
+    }
+
+    /// HEAD's commit, if it has one.
+    fn commit(&self) -> Result<Option<ObjectId>, refs::Error> {
+        if let Self::Known(known) = self
+            && let Some(commit) = known.kept.session.known_commit(known.unchanged)
+        {
+            return Ok(commit);
+        }
+        Ok(Refs::open(self.repository()).head()?.commit())
     }
 }
 
@@ -311,26 +321,36 @@ impl QuestionInside<'_> {
             threads_max: self.threads_max,
             ..StatusRequest::default()
         };
-        let mut session = match inside {
-            Inside::Known(session) => *session,
+        let (
+            Kept {
+                mut session,
+                folder,
+            },
+            unchanged,
+        ) = match inside {
+            Inside::Known(known) => (known.kept, known.unchanged),
             Inside::Opened(repository) => {
                 let is_kept = self.kept.is_some();
                 let mut session = Session::open_with(*repository, settings, is_kept, self.stderr)?;
                 if let Some((nested, path)) = self.kept {
                     nested.watch(path, &mut session);
                 }
-                session
+                let unchanged = session.prove_unchanged();
+                let folder = None;
+                (Kept { session, folder }, unchanged)
             }
         };
         session.check_in_submodules(self.check);
-        let status = self.ask(&mut session, &request, said)?;
+        let status = self.ask(&mut session, &request, unchanged, said)?;
         if let Some((nested, _)) = self.kept
             && std::mem::take(&mut session.has_met_links)
         {
             nested.note_links();
         }
         match self.kept {
-            Some((nested, path)) if status.warnings.is_empty() => nested.keep(path, session),
+            Some((nested, path)) if status.warnings.is_empty() => {
+                nested.keep(path, Kept { session, folder });
+            }
             // Whatever is said must be said again for each question, and so found again.
             _ => session.save_if_left_alone(),
         }
@@ -341,10 +361,11 @@ impl QuestionInside<'_> {
         &self,
         session: &mut Session,
         request: &StatusRequest,
+        unchanged: Option<UnchangedProof>,
         said: &Messages,
     ) -> Result<Status, SessionError> {
         let mut status = match self.kept {
-            Some(_) => session.status_again(BString::default(), request),
+            Some(_) => session.status_in_submodule(request, unchanged),
             None => session.status(request),
         };
         // git's status in there fetches what a partial clone left out. Others have no time for it.

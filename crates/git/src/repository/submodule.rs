@@ -190,6 +190,12 @@ fn open(
     })
 }
 
+/// Whether the submodule at `path` is behind a symbolic link, or cannot be looked at.
+pub fn is_behind_link(parent: &Repository, path: &BStr) -> bool {
+    let top = parent.require_work_tree();
+    top.and_then(|top| refuse_links(top, path)).is_err()
+}
+
 /// Refuses a submodule behind a symbolic link.
 fn refuse_links(top: &Path, path: &BStr) -> Result<(), Error> {
     let is_link =

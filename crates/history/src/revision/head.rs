@@ -8,7 +8,7 @@ use vigil_git::refs::{self, Head, Raw, Refs, SHORT_NAME_RULES};
 use vigil_git::repository::Repository;
 
 /// What commands find that look HEAD up by name, as git's `status` does (gitrevisions(7), "refname").
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct HeadByName {
     /// HEAD itself.
     pub own: Head,
