@@ -548,6 +548,11 @@ fn other_references_called_head_are_reported() {
                 sandbox.assert_same_as_git(arguments);
             }
             sandbox.git(["symbolic-ref", "HEAD", branch.trim()]);
+            sandbox.git(["checkout", "-q", "--detach"]);
+            for arguments in asked {
+                sandbox.assert_same_as_git(arguments);
+            }
+            sandbox.git(["symbolic-ref", "HEAD", branch.trim()]);
             sandbox.git(["update-ref", "-d", &name]);
         }
     }

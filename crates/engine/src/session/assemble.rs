@@ -29,6 +29,7 @@ use crate::git_system;
 use crate::status::{Change, CutShort, LongStatus};
 use vigil_git::advice::Advice;
 use vigil_git::operation::Operation;
+use vigil_git::operation::under_way::last_switch;
 use vigil_git::promisor;
 use vigil_git::staged::{StagedChange, StagedDiff};
 use vigil_history::branch::BranchStatus;
@@ -348,6 +349,9 @@ impl Assembly<'_> {
         let messages = self.messages_in_order(said_before_submodules);
         status.warns_once = !messages.is_empty();
         notices.extend(messages);
+        if self.looks_where_head_was_detached()? {
+            notices.extend_from_slice(&self.comparison.head.messages);
+        }
         status.warnings = notices;
         if self.request.branch {
             match self.branch_status(&mut status.warnings) {
@@ -545,6 +549,17 @@ impl Assembly<'_> {
         let lookups = if self.request.as_diff_index { 1 } else { 2 };
         notices.extend((0..lookups).flat_map(|_| head.messages.iter().cloned()));
         notices
+    }
+
+    /// Whether git looks HEAD up by its name once more, to tell whether it is still where it was detached. Only what git then says is
+    /// of interest here.
+    fn looks_where_head_was_detached(&self) -> Result<bool, SessionError> {
+        let head = &self.comparison.head;
+        if head.messages.is_empty() || self.request.as_diff_index {
+            return Ok(false);
+        }
+        let is_detached = matches!(head.own, Head::Detached(_));
+        Ok(is_detached && last_switch(&self.session.refs)?.is_some())
     }
 
     /// Takes the messages so far. Those about what is in submodules come after the first `before_submodules` others.

@@ -10,7 +10,7 @@ use vigil_linux::stat::{lstat_path, stat_path};
 
 use super::todo::{Todo, read_todo};
 use crate::objects::Objects;
-use crate::refs::{Raw, Refs};
+use crate::refs::{self, Raw, Refs};
 use crate::repository::Repository;
 use vigil_model::c_string::until_nul;
 use vigil_model::raw_text::raw;
@@ -20,7 +20,7 @@ use vigil_model::raw_text::raw;
 pub enum Error {
     /// A reference or its log cannot be read.
     #[error(transparent)]
-    Refs(#[from] crate::refs::Error),
+    Refs(#[from] refs::Error),
     /// An object cannot be read.
     #[error(transparent)]
     Objects(#[from] crate::objects::Error),
@@ -282,12 +282,7 @@ impl Place<'_> {
 
     /// Returns where HEAD was detached, according to the last switch in its log.
     fn detached_from(&self, head: &ObjectId) -> Result<Option<DetachedFrom>, Error> {
-        let mut switch = None;
-        self.refs.log("HEAD".into(), |record, message| {
-            switch = switched_to(message).map(|target| (record.new, target.to_owned()));
-            switch.is_none()
-        })?;
-        let Some((id, target)) = switch else {
+        let Some((id, target)) = last_switch(self.refs)? else {
             return Ok(None);
         };
         let name = match self.reference_at(target.as_ref(), &id)? {
@@ -317,6 +312,19 @@ impl Place<'_> {
             || matches!(self.objects.peel(&found), Ok(Some((peeled, _))) if peeled == *id);
         Ok(is_there.then_some(reference))
     }
+}
+
+/// Returns the commit and the target of the last switch in the log of HEAD.
+///
+/// # Errors
+/// The log cannot be read.
+pub fn last_switch(refs: &Refs) -> Result<Option<(ObjectId, BString)>, refs::Error> {
+    let mut switch = None;
+    refs.log("HEAD".into(), |record, message| {
+        switch = switched_to(message).map(|target| (record.new, target.to_owned()));
+        switch.is_none()
+    })?;
+    Ok(switch)
 }
 
 /// Returns the target of a switch from its message in the log.
