@@ -252,8 +252,13 @@ impl Session {
     /// Starts watching with `watcher`: after one full scan, only what changed is looked at. Has no effect unless the session is
     /// kept.
     pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
+        self.watch_folders_by(watcher, repository_watch::FOLDERS_MAX);
+    }
+
+    /// Like [`Self::watch_by`], with at most `folders_max` of the repository's own folders.
+    fn watch_folders_by(&mut self, watcher: Arc<Watcher>, folders_max: usize) {
         if self.is_kept {
-            self.repository_watch = Some(RepositoryWatch::new(watcher.clone()));
+            self.repository_watch = Some(RepositoryWatch::new(watcher.clone(), folders_max));
             self.nested = Some(NestedSessions::watched_by(watcher.clone()));
             self.watched = Some(WatchedFindings::new(watcher));
         }

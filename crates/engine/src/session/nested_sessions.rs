@@ -13,6 +13,7 @@ use vigil_linux::stat::stat_path;
 use vigil_model::tracked::Tracked;
 use vigil_watch::Watcher;
 
+use super::repository_watch::SUBMODULE_FOLDERS_MAX;
 use super::{Session, UnchangedProof, WatchPositions};
 
 /// The most submodules of one working tree whose sessions are kept.
@@ -82,7 +83,7 @@ impl NestedSessions {
 
     /// Has the `session` that was opened for the submodule at `path` watched. It takes over what still holds of the one before it.
     pub(super) fn watch(&self, path: &BStr, session: &mut Session) {
-        session.watch_by(self.watcher.clone());
+        session.watch_folders_by(self.watcher.clone(), SUBMODULE_FOLDERS_MAX);
         if self.hold_no_files {
             session.hold_no_files();
         }

@@ -15,8 +15,9 @@ use super::watched::mounted_files;
 #[derive(Clone, Copy, Debug)]
 pub struct UnchangedProof(());
 
-/// The maximum number of folders that are watched for one repository, and of references in them.
-const FOLDERS_MAX: usize = 4096;
+/// The maximum number of folders that are watched for one repository, and for one that is a submodule, and of references in them.
+pub(super) const FOLDERS_MAX: usize = 4096;
+pub(super) const SUBMODULE_FOLDERS_MAX: usize = 256;
 const REFERENCES_MAX: usize = 262_144;
 
 /// The files directly in the repository's folder that may affect an answer.
@@ -33,6 +34,7 @@ const FILES: [&std::ffi::CStr; 7] = [
 /// What is known about the folders of a session's repository.
 pub(super) struct RepositoryWatch {
     watcher: Arc<Watcher>,
+    folders_max: usize,
     folders: Option<FullyWatchedFolders>,
     /// Whether a question was answered since the last event.
     is_answered: bool,
@@ -56,10 +58,11 @@ struct Refused {
 const REFUSED_QUESTIONS_MAX: u32 = 1024;
 
 impl RepositoryWatch {
-    /// Creates a watch that does not watch anything yet.
-    pub(super) fn new(watcher: Arc<Watcher>) -> Self {
+    /// Creates a watch that does not watch anything yet, and will watch at most `folders_max` folders.
+    pub(super) fn new(watcher: Arc<Watcher>, folders_max: usize) -> Self {
         Self {
             watcher,
+            folders_max,
             folders: None,
             is_answered: false,
             references: Vec::new(),
@@ -136,7 +139,7 @@ impl RepositoryWatch {
             return None;
         }
         let watcher = self.watcher.clone();
-        let mut folders = FullyWatchedFolders::new(watcher, FOLDERS_MAX, REFERENCES_MAX);
+        let mut folders = FullyWatchedFolders::new(watcher, self.folders_max, REFERENCES_MAX);
         watch_root(&mut folders, git_dir)?;
         if common_dir != git_dir {
             watch_root(&mut folders, common_dir)?;

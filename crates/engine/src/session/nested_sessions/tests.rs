@@ -7,6 +7,7 @@ use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
 
+use super::SUBMODULE_FOLDERS_MAX;
 use crate::session::Session;
 use crate::session::audit::Extent;
 use crate::status::{Change, StatusRequest, SubmoduleState};
@@ -149,6 +150,19 @@ fn what_changes_in_the_folders_of_a_submodule_is_heard() {
     sandbox.git_in("sub", ["update-ref", "refs/heads/HEAD", "HEAD"]);
     assert_eq!(state(&mut session), CLEAN);
     assert!(!knows_head(&mut session));
+}
+
+#[test]
+fn only_so_many_folders_of_a_submodule_are_watched() {
+    let (sandbox, mut session) = watched_superproject();
+    assert!(knows_head(&mut session));
+    for folder in 0..SUBMODULE_FOLDERS_MAX {
+        fs::create_dir(sandbox.path(format!("sub/.git/refs/heads/{folder}"))).unwrap();
+    }
+    assert_eq!(state(&mut session), CLEAN);
+    assert!(!knows_head(&mut session));
+    sandbox.git_in("sub", ["commit", "-qm", "second", "--allow-empty"]);
+    assert!(state(&mut session).new_commits);
 }
 
 #[test]
