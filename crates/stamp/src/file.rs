@@ -276,9 +276,11 @@ mod tests {
         for device in ["/dev/null", "/dev/zero"] {
             assert_eq!(&*read_or_map(Path::new(device)).unwrap(), b"");
         }
-        assert_eq!(
-            read_or_map(&folder.path().join("no")).unwrap_err().kind(),
-            io::ErrorKind::NotFound
-        );
+        for (path, error) in [
+            (folder.path().join("no"), io::ErrorKind::NotFound),
+            (folder.path().into(), io::ErrorKind::IsADirectory),
+        ] {
+            assert_eq!(read_or_map(&path).unwrap_err().kind(), error);
+        }
     }
 }

@@ -115,11 +115,26 @@ mod tests {
                 root.display()
             )
         );
+        assert!(real_path(&root, b"x/").is_err());
+        std::os::unix::fs::symlink(root.join("b/d"), root.join("b/absolute")).unwrap();
+        assert_eq!(real_path(&root, b"b/absolute").unwrap(), root.join("b/d"));
         std::os::unix::fs::symlink("loop", root.join("loop")).unwrap();
         assert!(
             real_path(&root, b"loop")
                 .unwrap_err()
                 .starts_with("More than 32 nested symlinks on path 'loop'")
         );
+    }
+
+    #[test]
+    fn as_many_links_are_followed_as_by_git() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for number in 1..=34 {
+            let target = format!("link{}", number - 1);
+            std::os::unix::fs::symlink(target, root.join(format!("link{number}"))).unwrap();
+        }
+        assert_eq!(real_path(&root, b"link33").unwrap(), root.join("link0"));
+        assert!(real_path(&root, b"link34").is_err());
     }
 }

@@ -263,7 +263,7 @@ mod tests {
             ctime: Timestamp { s: ctime_s, ns: 1 },
             ..STAMP
         };
-        let time = Timestamp { s: 10, ns: 0 };
+        let time = Timestamp { s: 10, ns: 1 };
         for (stamp, is_old) in [
             (at(9, 9), true),
             (at(9, 10), false),
@@ -332,5 +332,10 @@ mod tests {
             absent.is_current_by(|| Err(Errno::ACCESS)),
             Err(Errno::ACCESS)
         );
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("link", &link).unwrap();
+        assert_eq!(Stamp::of(&link), Err(Errno::LOOP));
+        assert_eq!(Stamp::of(&dir.path().join("no")), Ok(None));
     }
 }
