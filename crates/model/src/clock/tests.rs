@@ -75,11 +75,17 @@ fn a_clock_that_catches_up_was_behind_when_the_machine_started() {
 
 #[test]
 fn an_unknown_boot_may_be_the_same() {
-    let recorded = mark(at(1000, 0), 50, UNKNOWN_BOOT);
-    let from = |wall| untrusted_since(&recorded, &mark(wall, 150, UNKNOWN_BOOT));
-    assert_eq!(from(at(1100, 0)), None);
-    // If it is another boot, the clock has shown everything since 930.
-    assert_eq!(from(at(1080, 0)), Some(at(928, 0)));
+    for (then, since) in [
+        (UNKNOWN_BOOT, UNKNOWN_BOOT),
+        (BOOT, UNKNOWN_BOOT),
+        (UNKNOWN_BOOT, BOOT),
+    ] {
+        let recorded = mark(at(1000, 0), 50, then);
+        let from = |wall| untrusted_since(&recorded, &mark(wall, 150, since));
+        assert_eq!(from(at(1100, 0)), None);
+        // If it is another boot, the clock has shown everything since 930.
+        assert_eq!(from(at(1080, 0)), Some(at(928, 0)));
+    }
 }
 
 #[test]

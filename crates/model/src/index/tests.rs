@@ -207,9 +207,12 @@ fn a_malformed_or_bottomless_cache_tree_is_none() {
     ] {
         assert_eq!(cache_tree(bytes), None, "{:?}", bytes.as_bstr());
     }
-    let mut deep = b"\x00-1 1\n".to_vec();
-    deep.extend(b"a\x00-1 1\n".repeat(1_000_000));
-    assert_eq!(cache_tree(&deep), None);
+    for (depth, is_read) in [(1000, true), (1_000_000, false)] {
+        let mut deep = b"\x00-1 1\n".to_vec();
+        deep.extend(b"a\x00-1 1\n".repeat(depth));
+        deep.extend(b"a\x00-1 0\n");
+        assert_eq!(cache_tree(&deep).is_some(), is_read);
+    }
 }
 
 #[test]
@@ -255,6 +258,7 @@ fn a_split_index_replaces_deletes_and_adds() {
     ];
     let changes = [
         draft("", 0, 2),
+        draft("a0", 0, 2),
         draft("a0", 0, 3),
         draft("c", 0, 4),
         draft("d", 0, 5),
@@ -342,6 +346,30 @@ fn a_run_of_set_bits_ends_at_the_size_of_the_base() {
         error.to_string(),
         "position for replacement 1 exceeds base index size 1"
     );
+}
+
+#[test]
+fn a_run_of_clear_bits_is_passed_over() {
+    let base: Vec<_> = (0..132)
+        .map(|number| draft(&format!("{number:03}"), 0, 1))
+        .collect();
+    let mut data = id(9).as_slice().to_vec();
+    let deleted: [u64; 2] = [2 << 1 | 1 << 33, 1 << 3];
+    data.extend([0, 0, 0, 192, 0, 0, 0, 2]);
+    data.extend(deleted.map(u64::to_be_bytes).as_flattened());
+    data.extend([0; 4]);
+    data.extend([0; 12]);
+    let parsed = parse(&write(2, SHA1, &[], &[(b"link", data)]));
+    let mut expected = listing(&parse(&plain(&base)).index);
+    expected.remove(131);
+    assert_eq!(listing(&parsed.join(&plain(&base)).unwrap()), expected);
+}
+
+#[test]
+fn a_link_to_nothing_is_no_link() {
+    let link = link(id(0), &[], &[]);
+    let index = write(2, SHA1, &[draft("a", 0, 1)], &[(b"link", link)]);
+    assert!(parse(&index).link.is_none());
 }
 
 #[test]

@@ -145,6 +145,8 @@ mod tests {
             }
             let (mode, at) = (mode, index_written_at);
             let signs = change_signs(mode, is_empty_blob, &recorded, &observed, &rules, at);
+            let has_bit = observed.mode & S_IFMT == S_IFREG;
+            assert!(has_bit || !signs.contains(&ChangeSign::ExecutableBit));
             let expected = if signs.is_empty() {
                 Verdict::Clean
             } else if signs.iter().any(|sign| sign.is_proof()) {
