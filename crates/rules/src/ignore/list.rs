@@ -302,7 +302,6 @@ fn classify(rest: &[u8]) -> (Kind, &[u8]) {
     let rest = rest.strip_prefix(b"/").unwrap_or(rest);
     // `**/name` means `name` at any depth, and a name is cheaper to look up.
     if let Some(name) = rest.strip_prefix(b"**/")
-        && !name.is_empty()
         && !name.contains(&b'/')
         && let (kind @ (Kind::Name | Kind::NameSuffix), body) = classify_name(name)
     {

@@ -34,7 +34,10 @@ fn a_line_is_read_as_git_reads_it() {
     assert_eq!(line(b"a\n", "b"), None);
     assert_eq!(line(b"foo**/a", "foo.o/x/a"), None);
     assert_eq!(line(b"foo**/a", "foo.o/a"), Some(1));
-    for empty in ["", "\n", "/", "!", "!/", "\r\n", "//", "#"] {
+    assert_eq!(line(b"**/a/b", "x/a/b"), Some(1));
+    assert_eq!(line(b"*.o", ".o"), Some(1));
+    assert_eq!(line(b"*-and-a-long-ending", "a-and-a-long-ending"), Some(1));
+    for empty in ["", "\n", "/", "!", "!/", "\r\n", "//", "**//", "#"] {
         let root = IgnoreRules::root(GlobalSources::default());
         let same = root.with_file("".into(), empty.as_bytes());
         assert!(Arc::ptr_eq(&root, &same), "{empty:?}");
@@ -203,6 +206,7 @@ const NAMES: &[&str] = &[
     "foo",
     "Foo",
     "foo.o",
+    ".o",
     "x.o",
     "X.O",
     "a b",

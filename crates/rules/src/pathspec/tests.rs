@@ -40,6 +40,9 @@ fn a_directory_is_related_as_documented() {
     assert_eq!(relation(&["d"], "d"), Relation::All);
     assert_eq!(relation(&["d/"], "d"), Relation::All);
     assert_eq!(relation(&["d/"], "de"), Relation::Outside);
+    assert_eq!(relation(&["d"], "de"), Relation::Outside);
+    assert_eq!(relation(&["e", "d"], "d"), Relation::All);
+    assert_eq!(relation(&[":(attr:!text)d"], "d"), Relation::Itself);
     assert_eq!(relation(&["d"], "d/e"), Relation::All);
     assert_eq!(relation(&["d/e"], "d"), Relation::LeadsInside);
     assert_eq!(relation(&[".", "d/e"], "d"), Relation::LeadsInside);
@@ -110,6 +113,7 @@ fn settings_hold_for_all() {
     };
     let literal = [("GIT_LITERAL_PATHSPECS", "1")];
     assert!(matches(&literal, ":!a", ":!a").unwrap());
+    assert!(matches(&literal, ":(top)a", ":(top)a").unwrap());
     assert!(!matches(&literal, "a*", "ab").unwrap());
     assert!(matches(&[("GIT_LITERAL_PATHSPECS", "off")], "a*", "ab").unwrap());
     assert!(!matches(&[("GIT_GLOB_PATHSPECS", "yes")], "a*b", "a/b").unwrap());
@@ -171,6 +175,7 @@ fn errors_in_pathspecs_are_reported_as_by_git() {
         ":(attr:)a",
         ":(attr:a,attr:b)a",
         ":(attr:a=b c)a",
+        ":(attr:a=b-c_d\\,e)a",
         ":(attr:a=b%)a",
         ":(attr:a=b\\",
         ":(attr:a=\\)",
@@ -357,7 +362,8 @@ fn spec(chance: &mut Chance) -> String {
     ];
     const WHOLE: &[&str] = &[
         ".", "*", "*.c", "..", "../*", "./", "a/", "**/x.c", "**", "*/", "a/*/b", "a/**", "?",
-        "[a]*", "sub", "sub/", "sub/x", "a/..", "a//b", "*a", "a?", "ab?", "b/?*",
+        "[a]*", "sub", "sub/", "sub/x", "sub/x/", "x.c/", "a/..", "a//b", "*a", "a?", "ab?",
+        "b/?*",
     ];
     const PIECES: &[&str] = &[
         "a", "b", "ab", "A", "foo", "x.c", "*", "?", "**", "[ab]", "\\a", "*.c", "a\\*", "f*",
