@@ -29,11 +29,13 @@ fn the_first_format_is_read() {
         record(b'n', 0o100_644, -2, -1, b"e"),
         record(b'r', 0, 0, 0, b"f"),
         record(b'm', 0, 0, 0, b"g"),
+        record(b'n', 0o120_777, 0, 1000, b"h"),
+        record(b'n', 0o100_644, -3, 1000, b"i"),
     ]);
     let dirstate = read_v1(bytes).unwrap();
     assert_eq!(dirstate.parents(), [Node([1; 20]), Node::NULL]);
     let paths: Vec<_> = dirstate.iter().map(|(path, _)| path.to_string()).collect();
-    assert_eq!(paths, ["b", "c", "d/x", "e", "f", "g"]);
+    assert_eq!(paths, ["b", "c", "d/x", "e", "f", "g", "h", "i"]);
     let entry = |path: &str| {
         *dirstate
             .get(dirstate.position(path.into()).unwrap())
@@ -48,6 +50,13 @@ fn the_first_format_is_read() {
     );
     assert_eq!((normal.size, normal.mtime_s), (5, 1000));
     assert!(!entry("b").flags.has(Flags::HAS_MTIME));
+    assert!(!entry("b").flags.has(Flags::MODE_EXEC_PERM));
+    for (path, is_link) in [("b", false), ("h", true)] {
+        assert_eq!(entry(path).flags.has(Flags::MODE_IS_SYMLINK), is_link);
+    }
+    for (path, is_known) in [("h", true), ("i", false)] {
+        assert_eq!(entry(path).flags.has(Flags::HAS_MODE_AND_SIZE), is_known);
+    }
     assert!(entry("c").is_added() && entry("e").has_p2_info() && entry("f").is_removed());
     assert!(entry("g").has_p2_info());
     assert_eq!(dirstate.copy_source(1), Some("d/x".into()));
@@ -84,6 +93,7 @@ fn damage_to_the_first_format_is_reported() {
         vec![record(b'n', 0, 0, 0, b"../a")],
         vec![record(b'n', 0, 0, 0, b"/a")],
         vec![record(b'n', 0, 0, 0, b".hg/a")],
+        vec![record(b'n', 0, 0, 0, b".hg")],
         vec![record(b'n', 0, 0, 0, b"")],
     ] {
         assert!(read_v1(dirstate_v1(&records)).is_err());
@@ -178,6 +188,11 @@ fn the_second_format_is_read() {
     );
     assert!(entry(2).is_added());
     assert!(
+        entry(0)
+            .flags
+            .has(Flags::HAS_MTIME | Flags::HAS_MODE_AND_SIZE)
+    );
+    assert!(
         !entry(3).flags.has(Flags::HAS_MTIME),
         "it is expected to be modified"
     );
@@ -246,6 +261,7 @@ fn directories_that_were_listed_are_known_by_their_mtime() {
         );
     }
     assert!(holds(&listed(LISTED, 0, &[]), "d", 1000, 0));
+    assert!(holds(&listed(LISTED | 1 << 12, 5, &[]), "d", 1000, 5));
 }
 
 #[test]
@@ -256,6 +272,26 @@ fn nodes_that_lead_back_to_others_are_refused() {
     let nodes = data.nodes(&[node]);
     let error = read_v2(&data.docket(nodes), data.0).unwrap_err();
     assert!(error.0.contains("more nodes"), "{error}");
+}
+
+#[test]
+fn paths_that_cannot_be_are_refused() {
+    let refusal = |path: &str, name_start: u16, count: usize| {
+        let mut data = DataFile::default();
+        let mut node = data.node(path, NORMAL, (0, 0));
+        node[6..8].copy_from_slice(&name_start.to_be_bytes());
+        let nodes = data.nodes(&vec![node; count]);
+        read_v2(&data.docket(nodes), data.0).err().map(|it| it.0)
+    };
+    assert_eq!(refusal("ab", 2, 1), None);
+    for (path, name_start, count, expected) in [
+        ("ab", 3, 1, "outside of its path"),
+        (&"a".repeat(1000), 0, 1000, "longer than their file"),
+        ("a\0b", 0, 1, ""),
+    ] {
+        let found = refusal(path, name_start, count);
+        assert!(found.is_some_and(|it| it.contains(expected)), "{expected}");
+    }
 }
 
 #[test]
