@@ -149,6 +149,24 @@ mod tests {
     }
 
     #[test]
+    fn a_young_file_is_read_each_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "one").unwrap();
+        let stat = stat_path(&path).unwrap();
+        for (age_s, is_read) in [(-1000, true), (1000, false)] {
+            let (source, _) = Source::read(&path);
+            let stat = Stat {
+                mtime_s: stat.mtime_s - age_s,
+                ctime_s: stat.ctime_s - age_s,
+                ..stat
+            };
+            assert!(source.contents_unchanged(b"one", &stat));
+            assert_eq!(source.contents_unchanged(b"two", &stat), !is_read);
+        }
+    }
+
+    #[test]
     fn a_file_at_rest_is_not_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");

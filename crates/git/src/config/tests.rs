@@ -185,7 +185,9 @@ fn files_include_each_other() {
     ] {
         sandbox.write(
             "home/.gitconfig",
-            &format!("[remote \"a\"]\nurl=https://x/y/z\n[includeIf \"{condition}\"]\npath=yes\n"),
+            &format!(
+                "[remote \"a\"]\nurl=https://x/y/z\n[remote \"b\"]\nurl=w\n[includeIf \"{condition}\"]\npath=yes\n"
+            ),
         );
         assert_same_list(&sandbox, "main", &[]);
         assert_same_list(&sandbox, "main/.git", &[]);

@@ -265,6 +265,31 @@ fn more_equal_files_than_git_looks_through_are_paired_as_by_git() {
 }
 
 #[test]
+fn a_link_and_a_file_are_no_pair() {
+    let repo = Repo::new();
+    let link = |text: &str, path: &str| {
+        std::os::unix::fs::symlink(text, repo.top().join(path)).unwrap();
+    };
+    let long = "some-folder/".repeat(20);
+    repo.write("equal file", "equal");
+    repo.write("long file", format!("{long}\n"));
+    link("same", "same link");
+    link(&long, "long link");
+    repo.git(["add", "."]);
+    repo.commit();
+    repo.git(["rm", "-rq", "."]);
+    link("equal", "new equal");
+    link(&long[1..], "new long");
+    repo.write("same", "same");
+    repo.write("long", &long);
+    repo.git(["add", "."]);
+    for rule in [rule(false, 50, 0), rule(true, 50, 0)] {
+        let changes = assert_same_as_git(&repo, &rule, "links and files");
+        assert!(!changes.is_empty());
+    }
+}
+
+#[test]
 fn several_copies_of_a_file_that_is_gone_end_in_a_rename() {
     let repo = Repo::new();
     let lines: String = (0..30).map(|line| format!("line {line}\n")).collect();
