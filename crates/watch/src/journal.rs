@@ -231,8 +231,15 @@ mod tests {
         assert!(journal.since(begin).everything);
         let first = Position::of_number(begin.number() + 1);
         assert_eq!(journal.since(first).paths.len(), PATHS_MAX);
+        assert_eq!(journal.last_of("0".into()), None);
+        // What comes again after it was forgotten counts as a new path.
+        journal.add_path("0".into(), NOW);
+        assert_eq!(journal.last_of("0".into()), Some((journal.end(), NOW)));
+        let bytes = |(_, changed): (&u64, &Changed)| changed.path.len();
+        assert_eq!(journal.bytes, journal.paths.iter().map(bytes).sum());
         let end = journal.end();
         journal.add_everything();
+        assert!(journal.paths.is_empty() && journal.bytes == 0);
         assert!(journal.since(end).everything);
         assert!(journal.since(journal.end()).is_empty());
     }
