@@ -88,9 +88,7 @@ impl Sorted {
     #[must_use]
     pub fn planned_for(self, threads: usize) -> Self {
         let packs = self.merge.lists.iter().flat_map(|list| match &list.ids {
-            Ids::Layer(layer) | Ids::PartialLayer(layer) => {
-                layer.packs.iter().flatten().cloned().collect()
-            }
+            Ids::Layer(layer) | Ids::PartialLayer(layer) => layer.packs().cloned().collect(),
             Ids::Pack(pack) => vec![pack.clone()],
             Ids::Loose(_) | Ids::LayerPack(_) => Vec::new(),
         });

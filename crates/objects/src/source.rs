@@ -105,11 +105,12 @@ pub(super) struct Listing {
     pub(super) has_failed: bool,
 }
 
-/// A multi-pack-index with its packs; `None` for a missing one.
+/// A multi-pack-index with its packs.
 #[derive(Debug)]
 pub(super) struct Layer {
     pub(super) midx: Midx,
-    pub(super) packs: Vec<Option<Arc<Pack>>>,
+    /// Each is looked at when one of its objects is asked for; `None` for a missing one. Like git, this looks only once.
+    packs: Vec<OnceLock<Option<Arc<Pack>>>>,
 }
 
 impl Source {
@@ -206,7 +207,7 @@ impl Source {
         messages: &mut Vec<String>,
     ) -> Result<Option<Place>, Reason> {
         let found = self.with_listing(packs, messages, |listing, messages| {
-            listing.find(id, messages)
+            self.find_listed(id, listing, packs, messages)
         })?;
         let Some((place, order)) = found else {
             return Ok(None);
@@ -221,6 +222,81 @@ impl Source {
         Ok(Some(place))
     }
 
+    /// Returns the object's place, and the index of its pack in `listing.order` if it is there.
+    fn find_listed(
+        &self,
+        id: &oid,
+        listing: &Listing,
+        packs: &Packs,
+        messages: &mut Vec<String>,
+    ) -> Result<Option<(Place, Option<usize>)>, Reason> {
+        for layer in &listing.midxes {
+            if let Ok(position) = layer.midx.lower_bound(id) {
+                let at = layer.midx.place(position)?;
+                if self.look_at_pack(layer, at.0, packs, messages)
+                    && let Some(place) = layer.place(id, at, messages)?
+                {
+                    return Ok(Some((place, None)));
+                }
+                break;
+            }
+        }
+        for (order, pack) in listing.order.iter().enumerate() {
+            if let Some(offset) = pack.find(id, messages)? {
+                let pack = pack.number;
+                return Ok(Some((Place::Packed { pack, offset }, Some(order))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Looks at the pack `number` of a multi-pack-index, unless that was done. Returns whether the system could tell if it is
+    /// there.
+    fn look_at_pack(
+        &self,
+        layer: &Layer,
+        number: usize,
+        packs: &Packs,
+        messages: &mut Vec<String>,
+    ) -> bool {
+        let name = layer.midx.packs.get(number);
+        let Some((slot, name)) = layer.packs.get(number).zip(name) else {
+            return true;
+        };
+        if slot.get().is_some() {
+            return true;
+        }
+        let path = self.folder.join("pack").join(OsStr::from_bytes(name));
+        match self.pack(&path, packs) {
+            Ok(pack) => {
+                slot.get_or_init(|| pack);
+                true
+            }
+            Err(error) => {
+                let reason = errno::text_of(&error);
+                messages.push(format!(
+                    "error: unable to look at packs in {}/pack: {reason}",
+                    self.shown
+                ));
+                false
+            }
+        }
+    }
+
+    /// Looks at all packs of multi-pack-indexes. Returns whether the system could tell which of them are there.
+    pub(super) fn look_at_all_packs(
+        &self,
+        listing: &Listing,
+        packs: &Packs,
+        messages: &mut Vec<String>,
+    ) -> bool {
+        let mut layers = listing.midxes.iter();
+        layers.all(|layer| {
+            let mut numbers = 0..layer.packs.len();
+            numbers.all(|number| self.look_at_pack(layer, number, packs, messages))
+        })
+    }
+
     /// Looks for packs that are new on disk.
     pub(super) fn list(&self, packs: &Packs, messages: &mut Vec<String>) -> Result<(), Reason> {
         let folder = self.folder.join("pack");
@@ -233,24 +309,8 @@ impl Source {
         listing.has_failed = false;
         let add = |name: &OsStr| self.pack(&folder.join(name), packs);
         if self.uses_midx && listing.midxes.is_empty() {
-            for midx in midx::open(&folder, &shown, self.hash, messages)? {
-                let packs = midx.packs.iter();
-                let packs = packs.map(|name| add(OsStr::from_bytes(name)));
-                match packs.collect::<io::Result<_>>() {
-                    Ok(packs) => listing.midxes.push(Arc::new(Layer { midx, packs })),
-                    Err(error) => {
-                        // Until it can be used, the packs have their own indexes.
-                        let reason = errno::text_of(&error);
-                        messages.push(format!(
-                            "error: unable to look at packs in {shown}: {reason}"
-                        ));
-                        listing.midxes.clear();
-                        listing.listed = None;
-                        listing.has_failed = true;
-                        break;
-                    }
-                }
-            }
+            let midxes = midx::open(&folder, &shown, self.hash, messages)?;
+            listing.midxes = midxes.into_iter().map(Layer::new).map(Arc::new).collect();
         }
         let (seen, entries) = match opened {
             Some(Ok(opened)) => opened,
@@ -461,33 +521,10 @@ impl Listing {
         self.order.sort_by_key(|pack| -pack.mtime_s);
     }
 
-    /// Returns the object's place, and the index of its pack in `order` if it is there.
-    fn find(
-        &self,
-        id: &oid,
-        messages: &mut Vec<String>,
-    ) -> Result<Option<(Place, Option<usize>)>, Reason> {
-        for layer in &self.midxes {
-            if let Ok(position) = layer.midx.lower_bound(id) {
-                if let Some(place) = layer.place(id, position, messages)? {
-                    return Ok(Some((place, None)));
-                }
-                break;
-            }
-        }
-        for (order, pack) in self.order.iter().enumerate() {
-            if let Some(offset) = pack.find(id, messages)? {
-                let pack = pack.number;
-                return Ok(Some((Place::Packed { pack, offset }, Some(order))));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Returns all packs, in the order in which git enumerates them.
+    /// Returns all packs that were looked at, in the order in which git enumerates them.
     pub(super) fn packs(&self) -> impl Iterator<Item = &Arc<Pack>> {
         let oldest_first = self.midxes.iter().rev();
-        let indexed = oldest_first.flat_map(|layer| layer.packs.iter().flatten());
+        let indexed = oldest_first.flat_map(|layer| layer.packs());
         self.order.iter().chain(indexed)
     }
 }
@@ -507,15 +544,25 @@ fn holds(seen: Observation, path: &Path) -> bool {
 }
 
 impl Layer {
-    /// Returns the place of the object at `position`, if its pack can be used.
+    fn new(midx: Midx) -> Self {
+        let packs = midx.packs.iter().map(|_| OnceLock::new()).collect();
+        Self { midx, packs }
+    }
+
+    /// The packs that were looked at and are there.
+    pub(super) fn packs(&self) -> impl Iterator<Item = &Arc<Pack>> {
+        let known = self.packs.iter().filter_map(OnceLock::get);
+        known.flatten()
+    }
+
+    /// Returns the place of the object that is at `offset` in the pack `number`, if that was looked at and can be used.
     pub(super) fn place(
         &self,
         id: &oid,
-        position: u32,
+        (number, offset): (usize, u64),
         messages: &mut Vec<String>,
     ) -> Result<Option<Place>, Reason> {
-        let (pack, offset) = self.midx.place(position)?;
-        let Some(pack) = self.packs.get(pack).and_then(Option::as_ref) else {
+        let Some(pack) = self.known_pack(number) else {
             return Ok(None);
         };
         if pack.contents(messages)?.is_none() || pack.is_bad(id) {
@@ -525,9 +572,13 @@ impl Layer {
         Ok(Some(Place::Packed { pack, offset }))
     }
 
-    /// Returns the pack of the object at `position`.
+    /// Returns the pack of the object at `position`, if that was looked at.
     pub(super) fn pack(&self, position: u32) -> Option<&Arc<Pack>> {
-        let (pack, _) = self.midx.place(position).ok()?;
-        self.packs.get(pack)?.as_ref()
+        let (number, _) = self.midx.place(position).ok()?;
+        self.known_pack(number)
+    }
+
+    fn known_pack(&self, number: usize) -> Option<&Arc<Pack>> {
+        self.packs.get(number)?.get()?.as_ref()
     }
 }

@@ -75,7 +75,8 @@ impl ObjectStore {
         let mut found = Vec::new();
         for source in self.sources.iter() {
             // Damage is reported when an object is looked for.
-            let _ = source.with_listing(&self.packs, &mut Vec::new(), |listing, _| {
+            let _ = source.with_listing(&self.packs, &mut Vec::new(), |listing, messages| {
+                source.look_at_all_packs(listing, &self.packs, messages);
                 let packs = listing.packs();
                 let fetched = packs.filter(|pack| pack.path.with_extension("promisor").exists());
                 found.extend(fetched.cloned());

@@ -316,6 +316,33 @@ fn many_packs_with_repeated_objects_are_read() {
     sandbox.check();
 }
 
+/// As in git, a pack that comes back in time was never missing.
+#[test]
+fn packs_of_a_multi_pack_index_are_looked_at_one_by_one() {
+    let sandbox = Sandbox::new(HashKind::Sha1);
+    for n in 0..2 {
+        sandbox.history(n..n + 1);
+        sandbox.git(&["repack", "-dq"]);
+    }
+    sandbox.git(&["multi-pack-index", "write"]);
+    let commit = |name| ObjectId::from_hex(sandbox.git(&["rev-parse", name]).trim_ascii()).unwrap();
+    let (older, newer) = (commit("HEAD^"), commit("HEAD"));
+    let has = |pack: &PathBuf, id: &ObjectId| {
+        let index = pack.with_extension("idx");
+        let listed = sandbox.git(&["verify-pack", "-v", index.to_str().unwrap()]);
+        text(&listed).contains(&id.to_string())
+    };
+    let packs = sandbox.packs("pack");
+    let pack = packs.iter().find(|pack| has(pack, &older)).unwrap();
+    let hidden = pack.with_extension("hidden");
+    fs::rename(pack, &hidden).unwrap();
+    let mut reader = sandbox.reader();
+    assert!(reader.find(&newer).unwrap().is_some());
+    fs::rename(&hidden, pack).unwrap();
+    assert!(reader.find(&older).unwrap().is_some());
+    assert_eq!(reader.take_messages(), [""; 0]);
+}
+
 #[test]
 fn large_objects_are_streamed() {
     let sandbox = Sandbox::new(HashKind::Sha1);

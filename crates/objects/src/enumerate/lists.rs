@@ -77,7 +77,9 @@ impl List {
         messages: &mut Vec<String>,
     ) -> Result<Option<Place>, Reason> {
         match &self.ids {
-            Ids::Layer(layer) | Ids::PartialLayer(layer) => layer.place(id, self.next, messages),
+            Ids::Layer(layer) | Ids::PartialLayer(layer) => {
+                layer.place(id, layer.midx.place(self.next)?, messages)
+            }
             Ids::LayerPack(_) => Ok(None),
             Ids::Loose(_) => Ok(Some(Place::Loose)),
             Ids::Pack(pack) => {
@@ -168,7 +170,7 @@ impl ObjectStore {
             }
             add(Ids::Loose(loose));
             source.with_listing(&self.packs, messages, |listing, messages| {
-                if listing.has_failed {
+                if listing.has_failed || !source.look_at_all_packs(listing, &self.packs, messages) {
                     return Err(Reason::NotListed);
                 }
                 for pack in listing.packs() {
@@ -186,12 +188,12 @@ impl ObjectStore {
                 }
                 for layer in &listing.midxes {
                     let mut usable = Vec::new();
-                    for pack in layer.packs.iter().flatten() {
+                    for pack in layer.packs() {
                         if pack.listed_index(messages)?.is_some() {
                             usable.push(pack);
                         }
                     }
-                    if usable.len() == layer.packs.len() {
+                    if usable.len() == layer.midx.packs.len() {
                         add(Ids::Layer(layer.clone()));
                         continue;
                     }
