@@ -451,6 +451,35 @@ fn a_folder_in_the_place_of_an_object_file_is_fatal() {
 }
 
 #[test]
+fn a_loose_object_is_not_opened_for_what_its_contents_do_not_tell() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.git_with_input(["hash-object", "-w", "--stdin"], "contents");
+    let file = sandbox.loose_object(&id);
+    let elsewhere = sandbox.git_dir().join("elsewhere");
+    std::fs::rename(&file, &elsewhere).unwrap();
+    let compare = || {
+        for format in ["%(objectname)", "%(objectsize:disk)", "%(deltabase)"] {
+            let format = format!("--batch-check={format}");
+            sandbox.assert_same(&[&format], &format!("{id}\n"));
+            sandbox.assert_same(&[&format, "--batch-all-objects"], "");
+        }
+        let input = format!("{id}\n");
+        sandbox.assert_same(&["--batch-check=%(objecttype) %(objectsize:disk)"], &input);
+    };
+    compare();
+    std::fs::write(&file, "").unwrap();
+    compare();
+    std::fs::remove_file(&file).unwrap();
+    for target in [&elsewhere, &sandbox.git_dir().join("nowhere")] {
+        std::os::unix::fs::symlink(target, &file).unwrap();
+        compare();
+        std::fs::remove_file(&file).unwrap();
+    }
+    std::fs::create_dir(&file).unwrap();
+    compare();
+}
+
+#[test]
 fn a_message_that_cannot_be_read_is_fatal_though_the_graph_has_the_commit() {
     let sandbox = Sandbox::new();
     for message in ["one", "two", "three", "four"] {

@@ -33,6 +33,11 @@ impl Wanted {
         disk_size: true,
         delta_base: true,
     };
+
+    /// Whether any of them is told by the contents of a loose object.
+    pub fn is_inside(self) -> bool {
+        self.kind || self.size
+    }
 }
 
 /// The facts about an object, as far as they were wanted.

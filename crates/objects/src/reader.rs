@@ -13,7 +13,7 @@ use super::location::{Location, Place};
 use super::loose::Loose;
 use super::pack::Pack;
 use super::planned::Planned;
-use super::store::{Found, ObjectStore, Stage};
+use super::store::{Found, LooseFile, ObjectStore, Stage};
 
 mod streaming;
 
@@ -110,13 +110,30 @@ impl Reader {
         }
     }
 
+    /// Like [`Self::find`], for facts that are asked for next. Like git, this opens no loose object unless its contents tell
+    /// any of them.
+    ///
+    /// # Errors
+    /// As for [`Self::find`].
+    pub fn find_for(&mut self, id: &oid, wanted: Wanted) -> Result<Option<Location>, Error> {
+        if wanted.is_inside() {
+            return self.find(id);
+        }
+        self.opened = None;
+        match self.search(id, Stage::Packs(0), LooseFile::LookedAt) {
+            Ok(None) => self.fetch(id),
+            Ok(Some(found)) => Ok(Some(found.location)),
+            Err(reason) => Err(self.error(reason)),
+        }
+    }
+
     /// Like [`Self::find`], but fetches nothing.
     ///
     /// # Errors
     /// As for [`ObjectStore::find`].
     pub fn find_here(&mut self, id: &oid) -> Result<Option<Location>, Error> {
         self.opened = None;
-        let found = self.search(id, Stage::Packs(0));
+        let found = self.search(id, Stage::Packs(0), LooseFile::Opened);
         let found = found.map_err(|reason| self.error(reason))?;
         Ok(found.map(|found| found.location))
     }
@@ -270,9 +287,10 @@ impl Reader {
         }
     }
 
-    fn search(&mut self, id: &oid, stage: Stage) -> Result<Option<Found>, Reason> {
+    fn search(&mut self, id: &oid, stage: Stage, file: LooseFile) -> Result<Option<Found>, Reason> {
         self.lookups += 1;
-        let mut found = self.store.search(id, stage, &mut self.chains.messages)?;
+        let messages = &mut self.chains.messages;
+        let mut found = self.store.search(id, stage, file, messages)?;
         if let Some(loose) = found.as_mut().and_then(|found| found.loose.take()) {
             self.opened = Some((id.to_owned(), loose));
         }
@@ -306,7 +324,7 @@ impl Reader {
                 pack.mark_bad(&id);
                 bad_pack = bad_pack.or_else(|| Some(pack.shown.clone()));
             }
-            match self.search(&id, next) {
+            match self.search(&id, next, LooseFile::Opened) {
                 Ok(Some(found)) => {
                     location = found.location;
                     next = found.next;
@@ -392,8 +410,10 @@ impl Reader {
         let (number, offset) = match location.place {
             Place::Packed { pack, offset } => (pack, offset),
             Place::Loose | Place::EmptyTree => {
-                let is_inside = wanted.kind || wanted.size;
-                let info = is_inside.then(|| self.info_once(location)).transpose()?;
+                let info = wanted
+                    .is_inside()
+                    .then(|| self.info_once(location))
+                    .transpose()?;
                 facts.kind = info.map(|info| info.kind).filter(|_| wanted.kind);
                 facts.size = info.map(|info| info.size).filter(|_| wanted.size);
                 if wanted.disk_size {
@@ -424,15 +444,17 @@ impl Reader {
         Ok(facts)
     }
 
-    /// Returns the size of the file of a loose object.
+    /// Returns the size of the file of a loose object, which is not opened for that.
     fn loose_len(&mut self, location: &Location) -> Result<u64, CopyError> {
         if matches!(location.place, Place::EmptyTree) {
             return Ok(0);
         }
-        let loose = self.loose(location)?.ok_or(CopyError::Damaged)?;
-        let len = loose.len;
-        self.opened = Some((location.id, loose));
-        Ok(len)
+        if let Some((_, loose)) = self.opened.as_ref().filter(|(id, _)| *id == location.id) {
+            return Ok(loose.len);
+        }
+        let source = self.store.sources.get(location.source as usize);
+        let len = source.and_then(|source| source.loose_len(&location.id));
+        len.ok_or(CopyError::Damaged)
     }
 
     fn read_once(
@@ -575,7 +597,7 @@ impl Reader {
         if self.depth >= DEPTH_MAX {
             return Ok(None);
         }
-        let Some(found) = self.search(id, Stage::Packs(0))? else {
+        let Some(found) = self.search(id, Stage::Packs(0), LooseFile::Opened)? else {
             return Ok(None);
         };
         self.depth += 1;

@@ -405,11 +405,23 @@ impl Source {
         format!("{}/{fan}/{rest}", self.shown)
     }
 
-    /// Whether there is a file for the object, which may be empty.
-    pub(super) fn has_file(&self, id: &oid) -> bool {
-        let hex = id.to_string();
-        let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
-        fs::symlink_metadata(self.folder.join(fan).join(rest)).is_ok()
+    /// Returns the length of the object's file, in bytes, which may be 0; `None` if there is none. Like git, this does not
+    /// follow a link.
+    pub(super) fn loose_len(&self, id: &oid) -> Option<u64> {
+        let metadata = fs::symlink_metadata(self.loose_path(id)).ok()?;
+        Some(metadata.len())
+    }
+
+    fn loose_path(&self, id: &oid) -> PathBuf {
+        let mut hex = [0; 64];
+        let len = id.hex_to_buf(&mut hex).len();
+        let hex = hex.get(..len).and_then(|hex| hex.split_at_checked(2));
+        let (fan, rest) = hex.unwrap_or_default();
+        let mut path = PathBuf::with_capacity(self.folder.as_os_str().len() + 1 + len + 1);
+        path.push(&self.folder);
+        path.push(OsStr::from_bytes(fan));
+        path.push(OsStr::from_bytes(rest));
+        path
     }
 
     /// Opens the file of the object. An empty one counts as missing.
@@ -418,16 +430,7 @@ impl Source {
         id: &oid,
         messages: &mut Vec<String>,
     ) -> Result<Option<Loose>, Reason> {
-        let mut hex = [0; 64];
-        let len = id.hex_to_buf(&mut hex).len();
-        let hex = hex.get(..len).and_then(|hex| hex.split_at_checked(2));
-        let Some((fan, rest)) = hex else {
-            return Ok(None);
-        };
-        let mut path = PathBuf::with_capacity(self.folder.as_os_str().len() + 1 + len + 1);
-        path.push(&self.folder);
-        path.push(OsStr::from_bytes(fan));
-        path.push(OsStr::from_bytes(rest));
+        let path = self.loose_path(id);
         let file = match file::open(&path) {
             Ok(file) => file,
             Err(error) => {

@@ -40,6 +40,15 @@ pub(super) enum Stage {
     Again(usize),
 }
 
+/// What is done with the file of a loose object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LooseFile {
+    /// It is opened. An empty one counts as missing.
+    Opened,
+    /// It is looked at, whatever it is.
+    LookedAt,
+}
+
 /// An object that was found, its file if it is loose, and where to search for another copy.
 pub(super) struct Found {
     pub(super) location: Location,
@@ -188,7 +197,7 @@ impl ObjectStore {
         }
         for source in self.sources.iter() {
             let found = source.find_packed(id, &self.packs, messages);
-            if found.map_err(error(messages))?.is_some() || source.has_file(id) {
+            if found.map_err(error(messages))?.is_some() || source.loose_len(id).is_some() {
                 return Ok(true);
             }
         }
@@ -201,7 +210,7 @@ impl ObjectStore {
     /// # Errors
     /// A multi-pack-index or a pack's index is so damaged that git exits.
     pub fn find(&self, id: &oid, messages: &mut Vec<String>) -> Result<Option<Location>, Error> {
-        let found = self.search(id, Stage::Packs(0), messages);
+        let found = self.search(id, Stage::Packs(0), LooseFile::Opened, messages);
         let found = found.map_err(error(messages))?;
         Ok(found.map(|found| found.location))
     }
@@ -211,6 +220,7 @@ impl ObjectStore {
         &self,
         id: &oid,
         mut stage: Stage,
+        file: LooseFile,
         messages: &mut Vec<String>,
     ) -> Result<Option<Found>, Reason> {
         if id.is_null() {
@@ -254,7 +264,11 @@ impl ObjectStore {
             if matches!(stage, Stage::Again(_)) {
                 source.list(&self.packs, messages)?;
             }
-            if matches!(stage, Stage::Loose(_)) {
+            if matches!(stage, Stage::Loose(_)) && file == LooseFile::LookedAt {
+                if source.loose_len(id).is_some() {
+                    return found(number, Place::Loose, None, next);
+                }
+            } else if matches!(stage, Stage::Loose(_)) {
                 if let Some(loose) = source.open_loose(id, messages)? {
                     return found(number, Place::Loose, Some(loose), next);
                 }

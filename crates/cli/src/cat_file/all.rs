@@ -101,7 +101,8 @@ fn print_item(printer: &mut ObjectPrinter<'_>, item: Item, what: Detail) -> Resu
 
 /// Prints an object of which one copy turned out to be damaged, from wherever a lookup now finds it.
 fn print_again(printer: &mut ObjectPrinter<'_>, id: ObjectId, what: Detail) -> Result<(), Failure> {
-    let found = printer.reader.find(&id);
+    let wanted = printer.wanted(what);
+    let found = printer.reader.find_for(&id, wanted);
     let location = printer.report_messages(found)?.flatten();
     printer.object(asked(id), location, what)
 }

@@ -309,7 +309,8 @@ impl<'a> Lines<'a> {
         };
         let id = self.sources.objects.replaced(&asked.id)?;
         self.sources.begin();
-        let found = self.printer.reader.find(&id);
+        let wanted = self.printer.wanted(what);
+        let found = self.printer.reader.find_for(&id, wanted);
         let found = self.printer.report_messages(found)?.flatten();
         if own.is_some()
             && let Some(other) = self.sources.compat_id(&asked.id)

@@ -79,6 +79,14 @@ pub(super) struct RequestedObject<'a> {
 }
 
 impl ObjectPrinter<'_> {
+    /// The facts about an object that decide what is printed.
+    pub(super) fn wanted(&self, what: Detail) -> Wanted {
+        let mut wanted = self.format.wanted();
+        wanted.kind |= self.use_mailmap || what == Detail::Contents;
+        self.arguments.filter.look_for(&mut wanted);
+        wanted
+    }
+
     /// Prints the answer for an object; `location` is `None` if the object is missing.
     pub(super) fn object(
         &mut self,
@@ -122,10 +130,7 @@ impl ObjectPrinter<'_> {
         location: &Location,
         what: Detail,
     ) -> Result<(), Failure> {
-        let mut wanted = self.format.wanted();
-        wanted.kind |= self.use_mailmap || what == Detail::Contents;
-        self.arguments.filter.look_for(&mut wanted);
-        let facts = self.reader.facts(location, wanted);
+        let facts = self.reader.facts(location, self.wanted(what));
         let Some(facts) = self.report_messages(facts)? else {
             self.report_missing(asked);
             return Ok(());
