@@ -56,19 +56,13 @@ struct ProperIdentity {
     email: Option<BString>,
 }
 
-/// The mappings for one address.
-#[derive(Clone, Debug, Default)]
-struct Entry {
-    any_name: ProperIdentity,
-    /// Mappings for the address together with a name, in lower case.
-    by_name: HashMap<BString, ProperIdentity>,
-}
-
-/// A mailmap.
+/// A mailmap. All that is looked up is in lower case.
 #[derive(Clone, Debug, Default)]
 pub struct Mailmap {
-    /// The mappings by address, in lower case.
-    entries: HashMap<BString, Entry>,
+    /// The mappings by address.
+    any_name: HashMap<BString, ProperIdentity>,
+    /// The mappings by address and name, which go before the others.
+    by_name: HashMap<(BString, BString), ProperIdentity>,
 }
 
 /// A mailmap that was read.
@@ -201,13 +195,13 @@ impl Mailmap {
             name: first.name.map(BString::from),
             email: new_email.map(BString::from),
         };
-        let entry = self.entries.entry(folded(old_email)).or_default();
+        let old_email = folded(old_email);
         match old_name {
             Some(old_name) => {
-                entry.by_name.insert(folded(old_name), known);
+                self.by_name.insert((old_email, folded(old_name)), known);
             }
             None => {
-                let any = &mut entry.any_name;
+                let any = self.any_name.entry(old_email).or_default();
                 any.name = known.name.or(any.name.take());
                 any.email = known.email.or(any.email.take());
             }
@@ -216,11 +210,12 @@ impl Mailmap {
 
     /// Returns the proper name and address of a person; `None` if the mailmap has none.
     pub fn map<'a>(&'a self, name: &'a BStr, email: &'a BStr) -> Option<(&'a BStr, &'a BStr)> {
-        let entry = self.entries.get(&folded(email))?;
-        let known = match entry.by_name.is_empty() {
-            true => &entry.any_name,
-            false => entry.by_name.get(&folded(name)).unwrap_or(&entry.any_name),
-        };
+        let old_email = folded(email);
+        let any = self.any_name.get(&old_email);
+        let known = match self.by_name.is_empty() {
+            true => any,
+            false => self.by_name.get(&(old_email, folded(name))).or(any),
+        }?;
         if known.name.is_none() && known.email.is_none() {
             return None;
         }
@@ -243,7 +238,7 @@ impl Mailmap {
     /// Returns the contents of a commit or a tag with the proper names and addresses in its headers; `None` if
     /// nothing changes (`git cat-file --use-mailmap`).
     pub fn replace_idents(&self, contents: &[u8]) -> Option<Vec<u8>> {
-        if self.entries.is_empty() {
+        if self.any_name.is_empty() && self.by_name.is_empty() {
             return None;
         }
         let mut replaced = Vec::new();
