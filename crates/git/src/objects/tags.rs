@@ -165,8 +165,21 @@ impl Chains {
 pub enum Parsed {
     /// A tag.
     Tag(Tag),
+    /// A commit with this tree.
+    Commit(ObjectId),
     /// An object of another type.
     Other(Kind),
+}
+
+impl Parsed {
+    /// The type of the object.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Tag(_) => Kind::Tag,
+            Self::Commit(_) => Kind::Commit,
+            Self::Other(kind) => *kind,
+        }
+    }
 }
 
 impl Objects {
@@ -201,7 +214,7 @@ impl Objects {
                     self.history.check()?;
                     let _ = self.known.note(&links.tree, Kind::Tree);
                     links.parents().for_each(|id| self.note_commit(&id));
-                    Some(Parsed::Other(kind))
+                    Some(Parsed::Commit(links.tree))
                 }
                 Err(error) => {
                     self.add_error(error);
@@ -340,7 +353,7 @@ impl Objects {
         while !circle.is_closed_by(&id) {
             match self.parse(&id, &mut buf)? {
                 Some(Parsed::Tag(tag)) => id = tag.target,
-                Some(Parsed::Other(kind)) => return Ok(Some((id, kind))),
+                Some(other) => return Ok(Some((id, other.kind()))),
                 None => return Ok(None),
             }
         }

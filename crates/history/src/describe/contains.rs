@@ -243,8 +243,8 @@ impl NameRev<'_> {
             return skip(messages, b"object");
         };
         let target = match parsed {
-            Parsed::Other(kind) => Some((id, kind)),
             Parsed::Tag(_) => context.objects.untagged(&id)?,
+            other => Some((id, other.kind())),
         };
         messages.extend(messages_of(context.objects));
         if target.is_none() {

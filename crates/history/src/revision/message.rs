@@ -104,7 +104,7 @@ impl Resolver<'_> {
             }
             // git parses any object that a reference leads to, and exits if it is damaged.
             match self.objects.parse(id, &mut buf)? {
-                Some(Parsed::Other(Kind::Commit)) => commits.push(*id),
+                Some(Parsed::Commit(_)) => commits.push(*id),
                 Some(Parsed::Tag(_)) => match self.objects.untagged(id)? {
                     Some((id, Kind::Commit)) => commits.push(id),
                     Some(_) => {}

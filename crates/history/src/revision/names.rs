@@ -367,10 +367,9 @@ impl<'a> Resolver<'a> {
         let mut circle = Circle::default();
         while !circle.is_closed_by(&id) {
             id = match parsed {
-                Parsed::Tag(_) if wanted == Kind::Tag => return Ok(id),
-                Parsed::Other(kind) if wanted == kind => return Ok(id),
+                ref found if found.kind() == wanted => return Ok(id),
                 Parsed::Tag(tag) => tag.target,
-                Parsed::Other(Kind::Commit) => self.objects.peel_to_tree(&id)?,
+                Parsed::Commit(tree) => tree,
                 Parsed::Other(kind) => {
                     let text = format!(
                         ": expected {wanted} type, but the object dereferences to {kind} type"
