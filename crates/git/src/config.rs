@@ -74,12 +74,12 @@ pub struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// Splits the key into the section, the subsection if there is one, and the name.
     pub fn parts(&self) -> Option<(&'a BStr, Option<&'a BStr>, &'a BStr)> {
-        let (section, rest) = self.key.split_once_str(".")?;
-        let (subsection, name) = match rest.rsplit_once_str(".") {
-            Some((subsection, name)) => (Some(subsection.as_bstr()), name),
-            None => (None, rest),
-        };
-        Some((section.as_bstr(), subsection, name.as_bstr()))
+        let (first, last) = (self.key.find_byte(b'.')?, self.key.rfind_byte(b'.')?);
+        // Without a subsection, there is one dot.
+        let subsection = self.key.get(first.saturating_add(1)..last);
+        let name = self.key.get(last.saturating_add(1)..)?;
+        let section = self.key.get(..first)?;
+        Some((section.as_bstr(), subsection.map(BStr::new), name.as_bstr()))
     }
 
     /// The value as a boolean.

@@ -3,12 +3,12 @@
 //! A tag names the type of its target, and git believes that until it reads the object. If the two contradict each other,
 //! what git learned first stands: it rejects the object, or the tag.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gix_hash::{ObjectId, oid};
+use gix_hash::oid;
 use gix_object::Kind;
 use parking_lot::Mutex;
+use vigil_model::id_hasher::ById;
 
 /// How many types are kept. Beyond that only claims of tags are kept; they are few, since most tags point to commits.
 const KINDS_MAX: usize = 1 << 20;
@@ -17,11 +17,11 @@ const KINDS_MAX: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct KnownKinds {
     is_kept: AtomicBool,
-    kinds: Mutex<HashMap<ObjectId, Kind>>,
+    kinds: Mutex<ById<Kind>>,
     /// Whether any tag claimed that an object is not a commit: otherwise commits need not be looked up.
     has_non_commit_claims: AtomicBool,
     /// The objects about which tags claimed so.
-    non_commits: Mutex<HashMap<ObjectId, Kind>>,
+    non_commits: Mutex<ById<Kind>>,
 }
 
 impl KnownKinds {
