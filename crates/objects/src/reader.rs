@@ -38,6 +38,8 @@ pub struct Reader {
     planned: Option<Planned>,
     /// The loose object's file that the last lookup opened.
     opened: Option<(ObjectId, Loose)>,
+    /// The length of the loose object's file that the last lookup only looked at.
+    looked_at: Option<(ObjectId, u64)>,
     lookups: u64,
     depth: u32,
 }
@@ -54,6 +56,7 @@ impl Reader {
             whole: Vec::new(),
             planned: None,
             opened: None,
+            looked_at: None,
             lookups: 0,
             depth: 0,
         }
@@ -291,6 +294,8 @@ impl Reader {
         self.lookups += 1;
         let messages = &mut self.chains.messages;
         let mut found = self.store.search(id, stage, file, messages)?;
+        let len = found.as_ref().and_then(|found| found.loose_len);
+        self.looked_at = len.map(|len| (id.to_owned(), len));
         if let Some(loose) = found.as_mut().and_then(|found| found.loose.take()) {
             self.opened = Some((id.to_owned(), loose));
         }
@@ -351,6 +356,14 @@ impl Reader {
         self.packs.get(number)
     }
 
+    /// Returns the pack `number`, and what reads it. The `Arc` is not cloned: all threads share its count.
+    fn pack_and_chains(&mut self, number: u32) -> Result<(&Pack, &mut Chains), CopyError> {
+        self.pack(number).ok_or(CopyError::Damaged)?;
+        let Self { packs, chains, .. } = self;
+        let pack = packs.get(number as usize).ok_or(CopyError::Damaged)?;
+        Ok((pack, chains))
+    }
+
     /// Returns the file of a loose object, which is opened if it is not open already.
     fn loose(&mut self, location: &Location) -> Result<Option<Loose>, CopyError> {
         if let Some((id, loose)) = self.opened.take()
@@ -388,18 +401,22 @@ impl Reader {
     }
 
     fn packed_size(&mut self, pack: u32, offset: u64) -> Result<u64, CopyError> {
-        let pack = self.pack(pack).ok_or(CopyError::Damaged)?.clone();
-        self.chains.packed_size(&pack, offset)
+        let (pack, chains) = self.pack_and_chains(pack)?;
+        chains.packed_size(pack, offset)
     }
 
-    fn packed_kind(&mut self, pack: u32, offset: u64) -> Result<Kind, CopyError> {
-        let pack = self.pack(pack).ok_or(CopyError::Damaged)?.clone();
+    fn packed_kind(&mut self, number: u32, offset: u64) -> Result<Kind, CopyError> {
+        self.pack(number).ok_or(CopyError::Damaged)?;
         let planned = self.planned.as_mut();
-        if let Some(kind) = planned.and_then(|planned| planned.kind(&pack, offset)) {
+        let pack = self.packs.get(number as usize).ok_or(CopyError::Damaged)?;
+        if let Some(kind) = planned.and_then(|planned| planned.kind(pack, offset)) {
             return Ok(kind);
         }
-        match self.chains.packed_kind(&pack, offset) {
-            Err(CopyError::DamagedBases(offsets)) => self.kind_elsewhere(&pack, &offsets),
+        match self.chains.packed_kind(pack, offset) {
+            Err(CopyError::DamagedBases(offsets)) => {
+                let pack = pack.clone();
+                self.kind_elsewhere(&pack, &offsets)
+            }
             kind => kind,
         }
     }
@@ -426,15 +443,15 @@ impl Reader {
             facts.size = Some(self.packed_size(number, offset)?);
         }
         if wanted.disk_size {
-            let pack = self.pack(number).ok_or(CopyError::Damaged)?.clone();
-            facts.disk_size = Some(pack.len_at(offset, &mut self.chains.messages)?);
+            let (pack, chains) = self.pack_and_chains(number)?;
+            facts.disk_size = Some(pack.len_at(offset, &mut chains.messages)?);
         }
         if wanted.kind {
             facts.kind = Some(self.packed_kind(number, offset)?);
         }
         if wanted.delta_base {
-            let pack = self.pack(number).ok_or(CopyError::Damaged)?.clone();
-            let messages = &mut self.chains.messages;
+            let (pack, chains) = self.pack_and_chains(number)?;
+            let messages = &mut chains.messages;
             let entry = pack.entry(offset, messages)?;
             if entry.form.is_delta() {
                 let base = pack.base_id(&entry, offset, messages)?;
@@ -451,6 +468,9 @@ impl Reader {
         }
         if let Some((_, loose)) = self.opened.as_ref().filter(|(id, _)| *id == location.id) {
             return Ok(loose.len);
+        }
+        if let Some((_, len)) = self.looked_at.filter(|(id, _)| *id == location.id) {
+            return Ok(len);
         }
         let source = self.store.sources.get(location.source as usize);
         let len = source.and_then(|source| source.loose_len(&location.id));

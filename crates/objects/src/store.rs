@@ -53,6 +53,8 @@ pub(super) enum LooseFile {
 pub(super) struct Found {
     pub(super) location: Location,
     pub(super) loose: Option<Loose>,
+    /// The length of that file, if it was only looked at.
+    pub(super) loose_len: Option<u64>,
     pub(super) next: Stage,
 }
 
@@ -235,6 +237,7 @@ impl ObjectStore {
             Ok(Some(Found {
                 location,
                 loose,
+                loose_len: None,
                 next,
             }))
         };
@@ -265,8 +268,10 @@ impl ObjectStore {
                 source.list(&self.packs, messages)?;
             }
             if matches!(stage, Stage::Loose(_)) && file == LooseFile::LookedAt {
-                if source.loose_len(id).is_some() {
-                    return found(number, Place::Loose, None, next);
+                if let Some(len) = source.loose_len(id) {
+                    let found = found(number, Place::Loose, None, next)?;
+                    let loose_len = Some(len);
+                    return Ok(found.map(|found| Found { loose_len, ..found }));
                 }
             } else if matches!(stage, Stage::Loose(_)) {
                 if let Some(loose) = source.open_loose(id, messages)? {
