@@ -10,8 +10,7 @@ use super::paths::join;
 use super::ref_format::RefFormat;
 use crate::config::Config;
 use crate::environment::Environment;
-use vigil_linux::stat::stat_path;
-use vigil_stamp::paths::bytes_of;
+use vigil_stamp::paths::{bytes_of, real_path};
 
 /// A repository and the working tree in use, with absolute paths.
 #[derive(Clone, Debug)]
@@ -104,15 +103,10 @@ impl Repository {
 
     /// Whether the name of the working tree, if it has one, still leads to it.
     fn has_named_work_tree(&self) -> bool {
-        let id = |path: &Path| stat_path(path).map(|stat| (stat.dev, stat.ino));
-        let Some((name, top)) = self
-            .work_tree_name
-            .as_deref()
-            .zip(self.work_tree.as_deref())
-        else {
-            return self.work_tree_name.is_none();
-        };
-        id(name).is_ok_and(|led_to| id(top) == Ok(led_to))
+        self.work_tree_name.as_ref().is_none_or(|name| {
+            let led_to = real_path(Path::new("/"), bytes_of(name));
+            led_to.is_ok_and(|path| self.work_tree.as_ref() == Some(&path))
+        })
     }
 
     /// As [`Self::is_fresh`], but takes for granted that the repository's own files are unchanged.
