@@ -59,6 +59,10 @@ impl NestedSessions {
     /// Takes over what `earlier`, which has the same watcher, keeps.
     pub(super) fn take_over_from(&mut self, earlier: Self) {
         self.by_path = earlier.by_path;
+        // The working tree around them may be another one.
+        for kept in self.by_path.get_mut().values_mut() {
+            kept.folder = None;
+        }
     }
 
     /// Takes what is kept of the submodule at `path`, relative to the top of the working tree of `parent`, if the repository there is

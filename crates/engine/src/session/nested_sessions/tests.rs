@@ -184,6 +184,24 @@ fn a_submodule_is_opened_anew_if_it_is_another_or_set_up_otherwise() {
 }
 
 #[test]
+fn submodules_are_looked_for_in_the_working_tree_that_is_configured_now() {
+    let (sandbox, mut session) = watched_superproject();
+    sandbox.write("sub/a", "changed");
+    for _ in 0..2 {
+        assert_eq!(state(&mut session), MODIFIED);
+    }
+    let other = sandbox.path("../other");
+    fs::create_dir_all(other.join("sub")).unwrap();
+    fs::write(other.join("own"), "own\n").unwrap();
+    sandbox.git(["config", "core.worktree", other.to_str().unwrap()]);
+    let watcher = session.nested.as_ref().unwrap().watcher.clone();
+    let mut later = session_at(&sandbox.top(), true);
+    later.watch_by(watcher);
+    later.take_over_from(session);
+    assert_eq!(state(&mut later), CLEAN);
+}
+
+#[test]
 fn what_is_kept_of_a_submodule_is_audited() {
     let (sandbox, mut session) = watched_superproject();
     let sample = |session: &mut Session, first| {
