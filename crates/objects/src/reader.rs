@@ -107,10 +107,7 @@ impl Reader {
     /// # Errors
     /// As for [`ObjectStore::find`], or fetching failed.
     pub fn find(&mut self, id: &oid) -> Result<Option<Location>, Error> {
-        match self.find_here(id)? {
-            None => self.fetch(id),
-            found => Ok(found),
-        }
+        self.find_for(id, Wanted::ALL)
     }
 
     /// Like [`Self::find`], for facts that are asked for next. Like git, this opens no loose object unless its contents tell
@@ -119,14 +116,13 @@ impl Reader {
     /// # Errors
     /// As for [`Self::find`].
     pub fn find_for(&mut self, id: &oid, wanted: Wanted) -> Result<Option<Location>, Error> {
-        if wanted.is_inside() {
-            return self.find(id);
-        }
-        self.opened = None;
-        match self.search(id, Stage::Packs(0), LooseFile::LookedAt) {
-            Ok(None) => self.fetch(id),
-            Ok(Some(found)) => Ok(Some(found.location)),
-            Err(reason) => Err(self.error(reason)),
+        let file = match wanted.is_inside() {
+            true => LooseFile::Opened,
+            false => LooseFile::LookedAt,
+        };
+        match self.find_first(id, file)? {
+            None => self.fetch(id),
+            found => Ok(found),
         }
     }
 
@@ -135,8 +131,12 @@ impl Reader {
     /// # Errors
     /// As for [`ObjectStore::find`].
     pub fn find_here(&mut self, id: &oid) -> Result<Option<Location>, Error> {
+        self.find_first(id, LooseFile::Opened)
+    }
+
+    fn find_first(&mut self, id: &oid, file: LooseFile) -> Result<Option<Location>, Error> {
         self.opened = None;
-        let found = self.search(id, Stage::Packs(0), LooseFile::Opened);
+        let found = self.search(id, Stage::Packs(0), file);
         let found = found.map_err(|reason| self.error(reason))?;
         Ok(found.map(|found| found.location))
     }

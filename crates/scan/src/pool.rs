@@ -170,17 +170,17 @@ impl<T: Send> Pool<T> {
 
     /// Counts a task as done that has `added` others to its worker's queue. Call this before these are given to other workers.
     fn finish_one(&self, added: usize) {
-        match added.checked_sub(1) {
-            Some(0) => {}
-            Some(more) => {
-                self.pending.fetch_add(more, Ordering::AcqRel);
-            }
-            None if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 => {
+        match added {
+            0 if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 => {
                 // Under the lock, so that no worker is between the check of `pending` and the wait.
                 let _shared = self.shared.lock();
                 self.wake.notify_all();
             }
-            None => {}
+            0 | 1 => {}
+            _ => {
+                self.pending
+                    .fetch_add(added.saturating_sub(1), Ordering::AcqRel);
+            }
         }
     }
 
@@ -269,10 +269,12 @@ where
         let mut local = Local { tasks: Vec::new() };
         let mut sampled_at = Instant::now();
         while let Some(task) = self.pool.next(&mut local) {
-            let before = local.tasks.len();
-            if !self.pool.is_stopped() {
-                (self.step)(task, &mut worker, &mut local);
+            if self.pool.is_stopped() {
+                self.pool.finish_one(0);
+                continue;
             }
+            let before = local.tasks.len();
+            (self.step)(task, &mut worker, &mut local);
             self.pool
                 .finish_one(local.tasks.len().saturating_sub(before));
             self.pool.share(&mut local);
