@@ -5,21 +5,26 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use vigil_testkit::hg::sandbox::{HgSandbox, is_installed};
 use vigil_testkit::hg::server::Server;
 use vigil_testkit::privileges::without_privileges;
 use vigil_testkit::sandbox::{default_parent, skip_test};
 
-/// Returns the installed Mercurial programs of those in `VIGIL_TESTS_HG`, a list with colons between, or `hg`.
-pub(crate) fn hg_programs() -> Vec<PathBuf> {
+/// The installed Mercurial programs of those in `VIGIL_TESTS_HG`, a list with colons between, or `hg`.
+static INSTALLED: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     let listed = std::env::var("VIGIL_TESTS_HG").unwrap_or_else(|_| "hg".into());
     let programs = listed.split(':').map(PathBuf::from);
-    let there: Vec<PathBuf> = programs.filter(|program| is_installed(program)).collect();
-    if there.is_empty() {
+    programs.filter(|program| is_installed(program)).collect()
+});
+
+/// Returns the Mercurial programs that Vigil is compared with.
+pub(crate) fn hg_programs() -> Vec<PathBuf> {
+    if INSTALLED.is_empty() {
         skip_test("a comparison with Mercurial", "Mercurial is missing");
     }
-    there
+    INSTALLED.clone()
 }
 
 /// A working copy in a sandbox, for Mercurial and Vigil.
@@ -78,30 +83,21 @@ impl WorkingCopy {
         self.hg(&["commit", "-q", "-A", "-m", message, "-d", "0 0"]);
     }
 
-    fn run_in(
-        &self,
-        program: &Path,
-        is_vigil: bool,
-        folder: &Path,
-        arguments: &[&str],
-    ) -> ProgramOutput {
-        let mut command = self.0.command(program, folder);
-        if is_vigil {
-            command.arg("hg");
-        }
-        let arguments = arguments.iter().map(OsStr::new);
-        texts_of(&command.args(arguments).output().unwrap())
+    fn hg_in(&self, folder: &Path, arguments: &[&str]) -> ProgramOutput {
+        texts_of(&self.0.hg_in(folder, arguments).unwrap())
     }
 
     pub(crate) fn vigil(&self, arguments: &[&str]) -> ProgramOutput {
-        let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
-        self.run_in(vigil, true, &self.0.top(), arguments)
+        texts_of(&self.vigil_command(arguments).output().unwrap())
     }
 
     /// The command for `vigil hg`, from the top. Not started yet.
     pub(crate) fn vigil_command(&self, arguments: &[&str]) -> Command {
-        let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
-        let mut command = self.0.command(vigil, &self.0.top());
+        self.vigil_command_in(&self.0.top(), arguments)
+    }
+
+    fn vigil_command_in(&self, folder: &Path, arguments: &[&str]) -> Command {
+        let mut command = self.0.command(env!("CARGO_BIN_EXE_vigil"), folder);
         command.arg("hg").args(arguments);
         command
     }
@@ -185,13 +181,10 @@ impl WorkingCopy {
     #[track_caller]
     pub(crate) fn assert_same_as_hg_in(&self, folder: &str, arguments: &[&str]) {
         let folder = self.path(folder);
-        let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
-        let answer = self.run_in(vigil, true, &folder, arguments);
-        let expected = self.run_in(self.0.hg_program(), false, &folder, arguments);
-        let records = || {
-            let all = ["debugstate", "--all"];
-            self.run_in(self.0.hg_program(), false, &folder, &all).0
-        };
+        let answer = self.vigil_command_in(&folder, arguments).output().unwrap();
+        let answer = texts_of(&answer);
+        let expected = self.hg_in(&folder, arguments);
+        let records = || self.hg_in(&folder, &["debugstate", "--all"]).0;
         assert_eq!(answer, expected, "{arguments:?}\n{}", records());
     }
 }

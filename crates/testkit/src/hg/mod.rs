@@ -2,6 +2,7 @@
 
 mod operations;
 mod portions;
+mod prepared;
 mod questions;
 mod run;
 pub mod sandbox;

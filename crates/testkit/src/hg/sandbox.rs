@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use super::prepared;
 use crate::process;
 
 /// A folder with a home and a working copy.
@@ -102,7 +103,19 @@ impl HgSandbox {
         &self,
         arguments: impl IntoIterator<Item = A>,
     ) -> io::Result<Output> {
-        self.command(&self.hg, &self.top()).args(arguments).output()
+        self.hg_in(&self.top(), arguments)
+    }
+
+    /// Runs `hg` in `folder`.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn hg_in<A: AsRef<OsStr>>(
+        &self,
+        folder: &Path,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> io::Result<Output> {
+        prepared::output_of(self.command(&self.hg, folder).args(arguments))
     }
 
     /// Keeps the folder instead of deleting it.
