@@ -58,6 +58,8 @@ uninstall:
 target/release/vigil:
 	$(MAKE) build
 
+# Tests of the daemon and of shells wait half of the time.
+test: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 test: test-tools
 	$(CARGO) build --locked -p vigil
 	$(CARGO) test --locked --workspace

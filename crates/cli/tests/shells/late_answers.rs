@@ -134,6 +134,16 @@ impl SlowRepositories {
     }
 }
 
+impl Drop for SlowRepositories {
+    /// Releases filters that a killed process has left behind: they would wait for ever.
+    fn drop(&mut self) {
+        let folders = fs::read_dir(self.sandbox.root()).into_iter().flatten();
+        for folder in folders.flatten() {
+            Self::release(&folder.path());
+        }
+    }
+}
+
 /// Waits for `text`. bash draws it only with a new prompt.
 fn wait_for_redraw(session: &mut Session, shell: Shell, text: &str) {
     match shell {
