@@ -63,7 +63,7 @@ struct Inner {
     forest: Forest,
     /// The trees that are still referenced.
     trees: HashMap<Top, KnownTree>,
-    /// Whether each device's file system reports all changes.
+    /// Whether each device's file system reports all changes, by [`Watcher::reports_all_changes`].
     devices_that_report: HashMap<u64, bool>,
     /// An eventfd(2), signalled whenever events were read.
     events_read: Arc<OwnedFd>,
@@ -259,6 +259,22 @@ impl Watcher {
     pub fn has_run_out(&self) -> bool {
         std::mem::take(&mut self.inner.lock().watches_ran_out)
     }
+
+    /// Whether the kernel reports all changes on the file system of `folder`.
+    fn reports_all_changes(&self, folder: BorrowedFd<'_>) -> Result<bool, Unwatched> {
+        let device = stat_fd(folder).map_err(Unwatched::from)?.dev;
+        let known = self.inner.lock().devices_that_report.get(&device).copied();
+        if let Some(reports_all) = known {
+            return Ok(reports_all);
+        }
+        // A disk that hangs must not hang those who wait for the lock.
+        let file_system = FileSystem::of(folder).map_err(Unwatched::from)?;
+        let reports_all = file_system.trust().is_whole();
+        // While the folder is open, no other file system gets the device's number.
+        let mut inner = self.inner.lock();
+        inner.devices_that_report.insert(device, reports_all);
+        Ok(reports_all)
+    }
 }
 
 impl WatchedTree {
@@ -267,10 +283,10 @@ impl WatchedTree {
     /// # Errors
     /// Events in the folder would be missed: it must be looked at again for each question, with everything below it.
     pub fn watch(&self, path: &BStr, folder: BorrowedFd<'_>) -> Result<(), Unwatched> {
-        let device = stat_fd(folder).map_err(Unwatched::from)?.dev;
+        let reports_all = self.watcher.reports_all_changes(folder);
         // The lock keeps events from being read before the watch is recorded.
         let mut inner = self.watcher.inner.lock();
-        let watched = match inner.reports_all_changes(device, folder) {
+        let watched = match reports_all {
             Ok(true) if inner.has_no_watch_left && !inner.forest.is_watched(self.id, path) => {
                 Err(Unwatched::RanOut)
             }
@@ -453,21 +469,6 @@ impl Inner {
     fn end(&self, tree: TreeId) -> Position {
         let journal = self.forest.journal(tree);
         journal.map_or_else(Position::default, Journal::end)
-    }
-
-    /// Whether the kernel reports all changes on `device`, the device of `folder`.
-    fn reports_all_changes(
-        &mut self,
-        device: u64,
-        folder: BorrowedFd<'_>,
-    ) -> Result<bool, Unwatched> {
-        if let Some(reports_all) = self.devices_that_report.get(&device) {
-            return Ok(*reports_all);
-        }
-        let file_system = FileSystem::of(folder).map_err(Unwatched::from)?;
-        let reports_all = file_system.trust().is_whole();
-        self.devices_that_report.insert(device, reports_all);
-        Ok(reports_all)
     }
 
     fn unwatch_unused(&mut self) {

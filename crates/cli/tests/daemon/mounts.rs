@@ -1,11 +1,11 @@
 //! File systems mounted while the daemon runs, and full disks.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use vigil_testkit::sandbox::{git_is_at_least, skip_test};
 
-use super::namespaces::{can_mount_fuse, is_in_namespaces, run_in_namespaces};
-use super::sandbox::{RunningDaemon, Sandbox, VIGIL};
+use super::namespaces::{DiskOfUnknownKind, can_mount_fuse, is_in_namespaces, run_in_namespaces};
+use super::sandbox::{RunningDaemon, Sandbox, TIME_LIMIT, VIGIL};
 
 impl Sandbox {
     fn run_script(&self, script: &str) {
@@ -290,7 +290,7 @@ fn full_runtime_folder() {
         let mount = format!("mount -t tmpfs -o mode=700,nr_inodes={inodes} none run");
         sandbox.run_script(&format!("mkdir run && {mount}"));
         let mut command: Command = sandbox.command(VIGIL, "", &["daemon", "run"]);
-        command.stderr(std::process::Stdio::null());
+        command.stderr(Stdio::null());
         let serving = RunningDaemon::try_start(command);
         assert_eq!(serving.is_some(), inodes == 3, "{inodes}");
         for name in ["new", "newer"] {
@@ -366,6 +366,41 @@ fn gone_server() {
         sandbox.assert_answered_as_by_git("work");
     }
     assert!(serving.is_running());
+}
+
+#[test]
+fn a_disk_that_does_not_say_what_it_is_keeps_nobody_elsewhere_waiting() {
+    if !can_mount_fuse("a disk that does not say what it is") {
+        return;
+    }
+    run_in_namespaces("mounts::beside_a_disk_of_unknown_kind", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn beside_a_disk_of_unknown_kind() {
+    if !is_in_namespaces() {
+        return;
+    }
+    let sandbox = Sandbox::with_repository();
+    sandbox.make_repository("hangs", &[]);
+    std::fs::create_dir(sandbox.path("hangs/empty")).unwrap();
+    let _serving = sandbox.serve();
+    for folder in ["work", "hangs"] {
+        sandbox.assert_answered_as_by_git(folder);
+    }
+    let disk = DiskOfUnknownKind::mount(&sandbox.path("hangs/empty"));
+    let mut waiting = sandbox
+        .command(VIGIL, "hangs", &["status"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    disk.wait_until_asked(TIME_LIMIT);
+    // The daemon counts what it watches for this.
+    sandbox.daemon_status();
+    sandbox.assert_answered_as_by_git("work");
+    drop(disk);
+    waiting.wait().unwrap();
 }
 
 #[test]
