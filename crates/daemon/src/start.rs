@@ -90,9 +90,10 @@ const PAUSE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Starter {
     environment: Environment,
-    /// When the last one was started, and its process.
+    /// When the last one was started.
     started_at: Option<Instant>,
-    started: Option<Child>,
+    /// The processes that have not been seen to end.
+    started: Vec<Child>,
 }
 
 impl Starter {
@@ -101,7 +102,7 @@ impl Starter {
         Self {
             environment,
             started_at: None,
-            started: None,
+            started: Vec::new(),
         }
     }
 
@@ -123,16 +124,15 @@ impl Starter {
 
     /// Starts a daemon by `spawn`, unless one was started a moment ago.
     fn start_by(&mut self, spawn: fn(&Environment) -> io::Result<Child>) -> Option<&mut Child> {
-        if let Some(child) = &mut self.started {
-            // Reaps it if it has ended, so that no zombie is left.
-            let _ = child.try_wait();
-        }
+        // Reaps those that have ended, so that no zombie is left.
+        self.started
+            .retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
         if self.started_at.is_some_and(|then| then.elapsed() < PAUSE) {
             return None;
         }
         self.started_at = Some(Instant::now());
-        self.started = spawn(&self.environment).ok();
-        self.started.as_mut()
+        self.started.push(spawn(&self.environment).ok()?);
+        self.started.last_mut()
     }
 }
 
@@ -161,4 +161,32 @@ pub fn discard_output() -> Result<(), Errno> {
     let sink = open("/dev/null", flags, Mode::empty())?;
     rustix::stdio::dup2_stdout(&sink)?;
     rustix::stdio::dup2_stderr(&sink)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+    use super::*;
+
+    #[test]
+    fn no_process_that_was_started_is_left_as_a_zombie() {
+        let mut starter = Starter::new(Environment::default());
+        let mut start = || {
+            starter.started_at = None;
+            let child = starter.start_by(|_| Command::new("cat").stdin(Stdio::piped()).spawn());
+            let child = child.unwrap();
+            (Pid::from_child(child), child.stdin.take())
+        };
+        let (first, input) = start();
+        let (_, _other_input) = start();
+        let wait = || {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            waitid(WaitId::Pid(first), options).map(|status| status.is_some())
+        };
+        drop(input);
+        assert_eq!(wait(), Ok(true));
+        let _last = start();
+        assert_eq!(wait(), Err(Errno::CHILD));
+    }
 }
