@@ -89,6 +89,11 @@ pub enum Unanswered {
 }
 
 impl Unanswered {
+    /// Whether a daemon should be started: none is running, or one that is older than this program, which the new one makes end.
+    pub fn calls_for_start(&self) -> bool {
+        matches!(self, Self::Absent) || self.is_of_older()
+    }
+
     /// Whether a daemon is running that is older than this program.
     pub fn is_of_older(&self) -> bool {
         match self {

@@ -2,7 +2,7 @@
 //! may have changed.
 
 use bstr::{BString, ByteSlice};
-use vigil_daemon::client::{Client, Unanswered};
+use vigil_daemon::client::Client;
 use vigil_daemon::fsmonitor::{TokenForm, without_answer};
 use vigil_daemon::protocol::{MonitorQuestion, Request, Response};
 use vigil_daemon::{start, variables};
@@ -62,7 +62,7 @@ fn ask(token: &[u8], environment: &Environment) -> Result<Vec<u8>, String> {
             Response::Yourself(reason) => Err(raw(&reason).to_string()),
             _ => Err(UNEXPECTED.into()),
         },
-        Err(error) if matches!(error, Unanswered::Absent) || error.is_of_older() => {
+        Err(error) if error.calls_for_start() => {
             if !start::is_wanted(environment) {
                 return Err(format!("{error}, and vigil.daemon is false"));
             }

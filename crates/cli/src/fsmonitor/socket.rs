@@ -20,8 +20,7 @@ pub(super) const UNEXPECTED: &str = "the daemon gave an unexpected response";
 /// Has the daemon serve the socket. Starts a daemon if none runs.
 pub(super) fn start(environment: &Environment) -> Reply {
     match ask(environment, GitSocketAction::Open) {
-        Err(error @ Unanswered::Absent) => start_daemon(environment, &error),
-        Err(error) if error.is_of_older() => start_daemon(environment, &error),
+        Err(error) if error.calls_for_start() => start_daemon(environment, &error),
         said => reply(said),
     }
 }

@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use bstr::BString;
-use vigil_daemon::client::{Client, Unanswered};
-use vigil_daemon::protocol::StatusQuestion;
+use vigil_daemon::client::Client;
+use vigil_daemon::protocol::{Request, StatusQuestion};
 use vigil_daemon::{start, variables};
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Abort;
@@ -126,9 +126,9 @@ pub(crate) fn start_for(environment: &Environment) {
         return;
     }
     let client = Client::for_command(environment);
-    let asked = client.ask(&vigil_daemon::protocol::Request::Ping);
+    let asked = client.ask(&Request::Ping);
     if let Err(error) = asked
-        && (matches!(error, Unanswered::Absent) || error.is_of_older())
+        && error.calls_for_start()
     {
         // If this fails, the next question tries again.
         let _ = start::spawn(environment);

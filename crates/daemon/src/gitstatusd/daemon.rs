@@ -1,6 +1,5 @@
 //! Asking the user's daemon, which keeps one session for all shells. Where it is missing or slow, this process answers itself.
 
-use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use bstr::BString;
@@ -18,12 +17,22 @@ use crate::variables;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
+/// The interval between attempts to ask a daemon that is starting.
+const START_STEP: Duration = Duration::from_millis(20);
+
+/// The number of those attempts.
+const START_STEPS: u32 = 100;
+
+/// How long to wait until a daemon started by this process listens. If it does, the repository is looked at once, for this answer
+/// and the next; if this process looked first, the daemon would look again.
+const START_TIME: Duration = Duration::from_millis(100);
+
 /// The user's daemon, as seen by a client that asks often.
 pub(super) struct Daemon {
     environment: Environment,
-    /// `None` in it if the user wants no daemon. That is in the home folder, whose disk may hang: it is read for the first question
-    /// about a directory.
-    caller: OnceCell<Option<Caller>>,
+    /// `Some(None)` if the user wants no daemon. That is in the home folder, whose disk may hang: it is read for the first question
+    /// about a directory, and this is `None` before.
+    caller: Option<Option<Caller>>,
     request: PromptRequest,
     summary_len_max: usize,
     variables: Vec<(BString, BString)>,
@@ -35,22 +44,12 @@ pub(super) struct Daemon {
     missed: Option<(protocol::Request, u32)>,
 }
 
-/// The interval between attempts to ask a daemon that is starting.
-const START_STEP: Duration = Duration::from_millis(20);
-
-/// The number of those attempts.
-const START_STEPS: u32 = 100;
-
-/// How long to wait until a daemon started by this process listens. If it does, the repository is looked at once, for this answer
-/// and the next; if this process looked first, the daemon would look again.
-const START_TIME: Duration = Duration::from_millis(100);
-
 impl Daemon {
     /// Creates a client of the user's daemon, which asks nothing if `environment` or the configuration says that none is wanted.
     pub(super) fn new(options: &Options, environment: &Environment) -> Self {
         Self {
             environment: environment.clone(),
-            caller: OnceCell::new(),
+            caller: None,
             request: options.prompt_request(),
             summary_len_max: options.summary_len_max,
             variables: variables::to_send(environment),
@@ -66,10 +65,10 @@ impl Daemon {
     pub(super) fn ask(&mut self, request: &Request) -> Option<Vec<u8>> {
         let directory = request.path()?;
         let environment = &self.environment;
-        self.caller.get_or_init(|| {
+        let caller = self.caller.get_or_insert_with(|| {
             start::is_wanted(environment).then(|| Caller::new(Client::for_command(environment)))
         });
-        let caller = self.caller.get_mut()?.as_mut()?;
+        let caller = caller.as_mut()?;
         self.missed = None;
         if caller.take_late_answer() {
             self.pause = PAUSE_MIN;
@@ -92,10 +91,10 @@ impl Daemon {
             from_git_dir: request.from_git_dir,
             variables: self.variables.clone(),
         });
-        let is_missing =
-            |error: &Unanswered| matches!(error, Unanswered::Absent) || error.is_of_older();
         let mut answered = caller.ask(&question);
-        if answered.as_ref().is_err_and(is_missing) && self.starter.start_and_wait(START_TIME) {
+        if answered.as_ref().is_err_and(Unanswered::calls_for_start)
+            && self.starter.start_and_wait(START_TIME)
+        {
             answered = caller.ask(&question);
         }
         match answered {
@@ -106,7 +105,7 @@ impl Daemon {
                     _ => None,
                 }
             }
-            Err(error) if is_missing(&error) => {
+            Err(error) if error.calls_for_start() => {
                 self.missed = Some((question, START_STEPS));
                 None
             }
@@ -130,7 +129,7 @@ impl Daemon {
         let Some((question, steps)) = self.missed.take() else {
             return;
         };
-        let caller = self.caller.get_mut().and_then(Option::as_mut);
+        let caller = self.caller.as_mut().and_then(Option::as_mut);
         let asked = caller.map(|caller| caller.ask_ahead(&question));
         if asked.is_some_and(|asked| asked.is_err()) && steps > 1 {
             self.missed = Some((question, steps.saturating_sub(1)));

@@ -123,7 +123,7 @@ fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -
             client.runtime_path().note_slow();
             None
         }
-        Err(error) if matches!(error, Unanswered::Absent) || error.is_of_older() => {
+        Err(error) if error.calls_for_start() => {
             // A failure to start is ignored: this process answers itself, and the next one tries again.
             let _ = start::spawn(environment);
             None
