@@ -11,8 +11,10 @@ use vigil_git::environment::Environment;
 
 use crate::command::{Command, Subcommand};
 use crate::inside;
-use crate::options::{Entry, OwnOptions, Table, parse, refuse_others, usage, with_usage};
-use crate::reply::{Reply, bytes};
+use crate::options::{
+    Entry, Table, other_than_subcommand, parse, refuse_all, refuse_others, subcommand, with_usage,
+};
+use crate::reply::Reply;
 use crate::say::say;
 
 const SYNOPSIS: &str = "\
@@ -78,9 +80,7 @@ pub(crate) fn start(environment: &Environment) -> Reply {
 }
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
-    let Some((command, arguments)) = arguments.split_first() else {
-        return Err(with_usage(&STATUS, b"need a subcommand"));
-    };
+    let (command, arguments) = subcommand(&STATUS, arguments)?;
     match command.as_slice() {
         b"status" => {
             let mut json = false;
@@ -93,36 +93,25 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         }
         // Without arguments the daemon runs and never gets here, so there is an argument.
         b"run" => {
-            plain(arguments)?;
+            refuse_all(&PLAIN, arguments)?;
             Err(with_usage(&PLAIN, b"too many arguments"))
         }
         b"start" => {
-            plain(arguments)?;
+            refuse_all(&PLAIN, arguments)?;
             Ok(control::start(environment))
         }
         b"stop" => {
-            plain(arguments)?;
+            refuse_all(&PLAIN, arguments)?;
             Ok(control::stop(environment))
         }
         b"restart" => {
-            plain(arguments)?;
+            refuse_all(&PLAIN, arguments)?;
             Ok(control::restart(environment))
         }
         b"audit" => {
-            plain(arguments)?;
+            refuse_all(&PLAIN, arguments)?;
             Ok(audit::run(environment))
         }
-        b"-h" | b"--help" => Ok(Reply::printed(usage(&STATUS, OwnOptions::IfVigil), 0)),
-        [b'-', ..] => Err(parse(&STATUS, std::slice::from_ref(command), |_, _| Ok(()))
-            .err()
-            .unwrap_or_else(|| with_usage(&STATUS, b"need a subcommand"))),
-        _ => Err(with_usage(
-            &STATUS,
-            &bytes!["unknown subcommand: `", command, "'"],
-        )),
+        _ => other_than_subcommand(&STATUS, command),
     }
-}
-
-fn plain(arguments: &[BString]) -> Result<(), Reply> {
-    refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)
 }

@@ -16,7 +16,7 @@ use vigil_git::repository::{self, Repository};
 
 use crate::command::{Command, Subcommand};
 use crate::options::{
-    Entry, Given, OwnOptions, Table, Value, parse, refuse_others, usage, with_usage,
+    Entry, Given, Table, Value, other_than_subcommand, parse, refuse_others, subcommand, with_usage,
 };
 use crate::reply::{Reply, bytes, escaped_line};
 use crate::say::say;
@@ -130,9 +130,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
 }
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
-    let Some((command, arguments)) = arguments.split_first() else {
-        return Err(with_usage(&INSTALL, b"need a subcommand"));
-    };
+    let (command, arguments) = subcommand(&INSTALL, arguments)?;
     match command.as_slice() {
         b"install" => {
             let mut wanted = install::InstallOptions::default();
@@ -191,16 +189,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
             repository(environment)?;
             Ok(hook::query(token, environment))
         }
-        b"-h" | b"--help" => Ok(Reply::printed(usage(&INSTALL, OwnOptions::IfVigil), 0)),
-        [b'-', ..] => Err(
-            parse(&INSTALL, std::slice::from_ref(command), |_, _| Ok(()))
-                .err()
-                .unwrap_or_else(|| with_usage(&INSTALL, b"need a subcommand")),
-        ),
-        _ => Err(with_usage(
-            &INSTALL,
-            &bytes!["unknown subcommand: `", command.as_bstr(), "'"],
-        )),
+        _ => other_than_subcommand(&INSTALL, command),
     }
 }
 

@@ -8,7 +8,9 @@ mod parse;
 mod usage;
 mod values;
 
-pub(crate) use parse::{parse, refuse_others, with_usage};
+pub(crate) use parse::{
+    other_than_subcommand, parse, refuse_all, refuse_others, subcommand, with_usage,
+};
 pub(crate) use usage::{OwnOptions, usage, usage_without_table};
 pub(crate) use values::{integer, rename_score};
 

@@ -47,6 +47,51 @@ pub(crate) fn refuse_others<K>(table: &Table<K>, others: &[BString]) -> Result<(
     }
 }
 
+/// Refuses all options and arguments, for a command that has none: `table` is without options.
+///
+/// # Errors
+/// There are some, or one asks for help.
+pub(crate) fn refuse_all<K: Copy>(table: &Table<K>, arguments: &[BString]) -> Result<(), Reply> {
+    refuse_others(table, &parse(table, arguments, |_, _| Ok(()))?)
+}
+
+/// Takes the subcommand from the front of `arguments`. Returns it and the rest.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn subcommand<'a, K>(
+    table: &Table<K>,
+    arguments: &'a [BString],
+) -> Result<(&'a BString, &'a [BString]), Reply> {
+    let taken = arguments.split_first();
+    taken.ok_or_else(|| without_subcommand(table))
+}
+
+/// Replies to a `word` where a subcommand is expected, if it is none.
+///
+/// # Errors
+/// It does not ask for help.
+pub(crate) fn other_than_subcommand<K: Copy>(
+    table: &Table<K>,
+    word: &BString,
+) -> Result<Reply, Reply> {
+    match word.as_slice() {
+        b"-h" | b"--help" => Ok(asked_usage(table, OwnOptions::IfVigil)),
+        [b'-', ..] => {
+            parse(table, std::slice::from_ref(word), |_, _| Ok(()))?;
+            Err(without_subcommand(table))
+        }
+        _ => Err(with_usage(
+            table,
+            &bytes!["unknown subcommand: `", word, "'"],
+        )),
+    }
+}
+
+fn without_subcommand<K>(table: &Table<K>) -> Reply {
+    with_usage(table, b"need a subcommand")
+}
+
 fn asked_usage<K>(table: &Table<K>, own_options: OwnOptions) -> Reply {
     Reply::printed(usage(table, own_options), 0)
 }

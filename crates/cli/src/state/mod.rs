@@ -17,7 +17,8 @@ use crate::command::{Command, Subcommand};
 use crate::hg;
 use crate::inside;
 use crate::options::{
-    Argument, Entry, OwnOptions, Table, Value, parse, refuse_others, usage, with_usage,
+    Argument, Entry, Given, Table, Value, other_than_subcommand, parse, refuse_all, refuse_others,
+    subcommand,
 };
 use crate::reply::{Reply, bytes, escaped_line, labelled};
 use vigil_stamp::paths::bytes_of;
@@ -81,15 +82,13 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
 }
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
-    let Some((command, arguments)) = arguments.split_first() else {
-        return Err(with_usage(&SHOW, b"need a subcommand"));
-    };
+    let (command, arguments) = subcommand(&SHOW, arguments)?;
     match command.as_slice() {
         b"show" => {
             let (mut directories, mut json) = (false, false);
             let others = parse(&SHOW, arguments, |key, given| {
                 match key {
-                    Key::Directories => directories = given != crate::options::Given::Negated,
+                    Key::Directories => directories = given != Given::Negated,
                     Key::Format => json = inside::is_json(given)?,
                 }
                 Ok(())
@@ -98,24 +97,17 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
             show::run(environment, directories, json)
         }
         b"verify" => {
-            refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)?;
+            refuse_all(&PLAIN, arguments)?;
             if hg::is_mercurial(environment) {
                 return verify_mercurial::run(environment);
             }
             verify::run(environment)
         }
         b"drop" => {
-            refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)?;
+            refuse_all(&PLAIN, arguments)?;
             remove_state(environment)
         }
-        b"-h" | b"--help" => Ok(Reply::printed(usage(&SHOW, OwnOptions::IfVigil), 0)),
-        [b'-', ..] => Err(parse(&SHOW, std::slice::from_ref(command), |_, _| Ok(()))
-            .err()
-            .unwrap_or_else(|| with_usage(&SHOW, b"need a subcommand"))),
-        _ => Err(with_usage(
-            &SHOW,
-            &bytes!["unknown subcommand: `", command, "'"],
-        )),
+        _ => other_than_subcommand(&SHOW, command),
     }
 }
 
