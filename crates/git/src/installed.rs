@@ -83,8 +83,12 @@ pub fn first_on_path(folders: &BStr, name: &str, untrusted: &[&Path]) -> Option<
     Some(place)
 }
 
-/// Returns the places of the programs called `name`, each also with symbolic links resolved.
-fn programs<'f>(folders: &'f BStr, name: &'f str) -> impl Iterator<Item = (PathBuf, PathBuf)> + 'f {
+/// Returns the places of the programs called `name` on a `PATH` of these `folders`, in its order, each also with symbolic links
+/// resolved.
+pub fn programs<'f>(
+    folders: &'f BStr,
+    name: &'f str,
+) -> impl Iterator<Item = (PathBuf, PathBuf)> + 'f {
     let folders = folders.split_str(":").take(FOLDERS_MAX);
     let places = folders.filter(|folder| folder.starts_with(b"/"));
     places.filter_map(move |folder| {
@@ -94,6 +98,18 @@ fn programs<'f>(folders: &'f BStr, name: &'f str) -> impl Iterator<Item = (PathB
         let path = is_program.then(|| place.canonicalize().ok()).flatten()?;
         Some((place, path))
     })
+}
+
+/// Returns the first two numbers of git's version in what `git version` printed. Anything may follow them.
+pub fn git_version(told: &[u8]) -> Option<(u32, u32)> {
+    let mut numbers = told.strip_prefix(b"git version ")?.split_str(".");
+    let mut next = || -> Option<u32> {
+        let number = numbers.next()?;
+        let end = number.find_not_byteset(b"0123456789");
+        let digits = number.get(..end.unwrap_or(number.len()))?;
+        digits.to_str().ok()?.parse().ok()
+    };
+    Some((next()?, next()?))
 }
 
 /// Whether a program, found at `place` and by links at `path`, is in one of the `folders`.
@@ -191,6 +207,26 @@ mod tests {
         });
         let path = folders.collect::<Vec<_>>().join(":");
         Environment::new([("PATH".into(), path.into())], folder)
+    }
+
+    #[test]
+    fn versions_of_git_are_read_whatever_follows() {
+        for (told, expected) in [
+            (&b"git version 2.39.5"[..], Some((2, 39))),
+            (b"git version 2.55.0\n", Some((2, 55))),
+            (b"git version 1.9-rc0", Some((1, 9))),
+            (
+                b"git version 2.55.0.618.g1a3e64c6c4\nsize_t: 8\n",
+                Some((2, 55)),
+            ),
+            (b"git version 12345", None),
+            (b"git version x.y", None),
+            (b"git version", None),
+            (b"2.55.0", None),
+            (b"", None),
+        ] {
+            assert_eq!(git_version(told), expected);
+        }
     }
 
     #[test]

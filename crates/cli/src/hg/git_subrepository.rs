@@ -133,7 +133,7 @@ impl GitSubrepository<'_> {
             let what = "error executing git for subrepo '";
             Abort::plain(bytes!(what, self.path, "': ", reason))
         })?;
-        match version(&self.answer(&arguments, output, messages)?) {
+        match installed::git_version(&self.answer(&arguments, output, messages)?) {
             Some(version) if version >= OLDEST => Ok(program),
             _ => Err(Abort::unsupported("a git of an unknown version")),
         }
@@ -187,37 +187,5 @@ impl GitSubrepository<'_> {
             command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
         }
         command.output()
-    }
-}
-
-/// Returns the first two numbers of git's version in what `git --version` printed.
-fn version(told: &[u8]) -> Option<(u32, u32)> {
-    let mut numbers = told.strip_prefix(b"git version ")?.split_str(".");
-    let mut next = || -> Option<u32> {
-        let number = numbers.next()?;
-        let end = number.find_not_byteset(b"0123456789");
-        let digits = number.get(..end.unwrap_or(number.len()))?;
-        digits.to_str().ok()?.parse().ok()
-    };
-    Some((next()?, next()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_read() {
-        for (told, expected) in [
-            (&b"git version 2.39.5"[..], Some((2, 39))),
-            (b"git version 1.9-rc0", Some((1, 9))),
-            (b"git version 2.52.0.265.g81cdec2", Some((2, 52))),
-            (b"git version 12345", None),
-            (b"git version two", None),
-            (b"no", None),
-            (b"", None),
-        ] {
-            assert_eq!(version(told), expected);
-        }
     }
 }
