@@ -1,6 +1,7 @@
 //! The ignore rules of each directory: its `.gitignore`, on disk or only in the index (gitignore(5)).
 
 use std::any::Any;
+use std::ffi::CStr;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +25,9 @@ use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
 
 /// The name of a file of ignore rules.
-pub(crate) const FILE_NAME: &[u8] = b".gitignore";
+pub(crate) const FILE_NAME: &[u8] = C_FILE_NAME.to_bytes();
+/// The same, for system calls.
+pub(crate) const C_FILE_NAME: &CStr = c".gitignore";
 
 /// The length, in bytes, from which git disregards an ignore file.
 pub(crate) const FILE_LEN_MAX: u64 = 100 << 20;
@@ -255,7 +258,7 @@ fn inaccessible(directory: &BStr, error: Errno) -> Option<String> {
 /// Returns what is known of the `.gitignore` in `dir`, which cannot be read because of `error`.
 fn unreadable(dir: BorrowedFd<'_>, error: Errno) -> RulesFile {
     let has_other_names = || {
-        let stat = stat_at(dir, c".gitignore");
+        let stat = stat_at(dir, C_FILE_NAME);
         stat.is_ok_and(|stat| stat.is_file() && stat.nlink != 1)
     };
     match error {
@@ -289,7 +292,7 @@ pub(crate) fn recorded_rules_hold(
         // git can open a directory, but reads no rules from it.
         Errno::ISDIR => false,
         _ => {
-            let is_unseen = |dir| stat_at(dir, c".gitignore").is_err();
+            let is_unseen = |dir| stat_at(dir, C_FILE_NAME).is_err();
             !looks_at_present_skipped_files || dir.is_none_or(is_unseen)
         }
     }
@@ -297,7 +300,7 @@ pub(crate) fn recorded_rules_hold(
 
 /// Reads `.gitignore` in `dir`. Like git, follows no symbolic link. `None` if it is too large.
 pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Option<Vec<u8>>, Stat), Errno> {
-    let fd = open_to_read(dir, c".gitignore", OFlags::NOFOLLOW)?;
+    let fd = open_to_read(dir, C_FILE_NAME, OFlags::NOFOLLOW)?;
     let stat = stat_fd(fd.as_fd())?;
     if stat.is_dir() {
         return Err(Errno::ISDIR);

@@ -191,7 +191,7 @@ impl System for GitSystem<'_> {
     }
 
     fn rules_file_name(&self) -> &'static CStr {
-        c".gitignore"
+        git_ignore_files::C_FILE_NAME
     }
 }
 

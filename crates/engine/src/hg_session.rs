@@ -539,12 +539,7 @@ impl HgSession {
             },
             steps,
         )?;
-        if matches!(
-            published,
-            PublishOutcome::Appended { .. }
-                | PublishOutcome::Rewritten { .. }
-                | PublishOutcome::Unchanged
-        ) {
+        if published.is_on_disk() {
             recorded.is_saved();
         }
         if published.is_new() && self.watched.is_some() {

@@ -26,7 +26,9 @@ use vigil_git::staged::StagedDiff;
 use vigil_git::state_place::{self, places};
 use vigil_scan::ScanMemory;
 use vigil_stamp::trust::{FileSystem, FileSystemTrust};
-use vigil_store::{BlockSource, Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
+use vigil_store::{
+    BlockSource, Changes, NoState, PublishOutcome, Snapshot, Steps, Store, StoreError, Table,
+};
 
 pub(crate) use head_tree::HeadTree;
 pub use recorded_listing::ListingValidity;
@@ -277,7 +279,7 @@ impl State {
         &mut self,
         save: &ToSave<'_>,
         steps: &dyn Steps,
-    ) -> Result<vigil_store::PublishOutcome, StoreError> {
+    ) -> Result<PublishOutcome, StoreError> {
         let is_whole = save.tree_diff.is_none()
             || self.snapshot.is_none()
             || self.untrusted_since.is_some()
@@ -305,7 +307,7 @@ impl State {
             published = self.publish(self.changes(save, true), true, mark, steps);
         }
         let (published, snapshot) = published?;
-        if published == vigil_store::PublishOutcome::Superseded {
+        if published == PublishOutcome::Superseded {
             self.is_superseded = true;
         }
         if published.is_new() {
@@ -354,9 +356,9 @@ impl State {
         is_whole: bool,
         mark: [u8; ClockMark::LEN],
         steps: &dyn Steps,
-    ) -> Result<(vigil_store::PublishOutcome, Option<Snapshot>), StoreError> {
+    ) -> Result<(PublishOutcome, Option<Snapshot>), StoreError> {
         let Some(store) = self.stores.get(self.chosen) else {
-            return Ok((vigil_store::PublishOutcome::Unchanged, None));
+            return Ok((PublishOutcome::Unchanged, None));
         };
         match (&self.snapshot, is_whole) {
             (Some(base), true) => store.replace(base, changes, mark, steps),

@@ -150,6 +150,11 @@ impl PublishOutcome {
     pub fn is_new(self) -> bool {
         matches!(self, Self::Appended { .. } | Self::Rewritten { .. })
     }
+
+    /// Whether the state on disk is now what was to be published.
+    pub fn is_on_disk(self) -> bool {
+        self.is_new() || self == Self::Unchanged
+    }
 }
 
 /// The outcome of an attempt to remove the state.

@@ -9,11 +9,9 @@ use rustix::fs::{CWD, Mode, OFlags};
 use vigil_model::path::join;
 use vigil_model::tracked::Tracked;
 
-use crate::git_ignore_files::{FILE_LEN_MAX, read_ignore_file, recorded_rules_hold};
+use crate::git_ignore_files::{FILE_LEN_MAX, FILE_NAME, read_ignore_file, recorded_rules_hold};
 use vigil_git::objects::{LimitedBlob, Objects};
 use vigil_rules::ignore::{IgnoreRules, Match};
-
-const FILE_NAME: &str = ".gitignore";
 
 /// A rule in a file of ignore rules.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -494,12 +494,7 @@ impl Session {
             },
             steps,
         )?;
-        if matches!(
-            published,
-            PublishOutcome::Appended { .. }
-                | PublishOutcome::Rewritten { .. }
-                | PublishOutcome::Unchanged
-        ) {
+        if published.is_on_disk() {
             index.tree_diff = Some(TreeDiff::default());
             index.is_dirty = false;
         }

@@ -83,9 +83,7 @@ impl SubmoduleRules {
             None => Ok(base),
         }
     }
-}
 
-impl SubmoduleRules {
     /// Returns the name of the submodule at `path`, and whether it has its own rule about which changes to ignore.
     pub(super) fn name(&self, path: &BStr) -> Option<(&BStr, bool)> {
         let submodule = self.by_path.get(path)?;

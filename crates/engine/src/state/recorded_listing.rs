@@ -10,6 +10,8 @@ use vigil_model::timestamp::Timestamp;
 
 use vigil_stamp::Stamp;
 
+use crate::git_ignore_files::FILE_NAME;
+
 /// Whether a recorded listing is still valid, or why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListingValidity {
@@ -82,7 +84,7 @@ impl ListingCheck<'_> {
             let path = join(self.dir, path);
             of(path.as_bstr()).as_ref().map(Stamp::from) != Some(stamp)
         };
-        if ignore_file.is_some_and(|stamp| has_moved(BStr::new(".gitignore"), stamp)) {
+        if ignore_file.is_some_and(|stamp| has_moved(BStr::new(FILE_NAME), stamp)) {
             return ListingValidity::IgnoreFile;
         }
         if let Some((path, _)) = witnesses().find(|(path, stamp)| has_moved(path, *stamp)) {
