@@ -190,8 +190,8 @@ fn words(difference: &Difference) -> Vec<u8> {
     out
 }
 
-fn text_of(saw: PathFinding) -> &'static str {
-    match saw {
+fn text_of(finding: PathFinding) -> &'static str {
+    match finding {
         PathFinding::Nothing => "unchanged",
         PathFinding::Tracked(Observed::Missing) => "missing",
         PathFinding::Tracked(Observed::Present(_)) => "changed",

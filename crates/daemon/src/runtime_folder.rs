@@ -284,9 +284,9 @@ impl Folder {
                     return Err(Errno::STALE);
                 }
                 // If nothing can be written, as on a full disk, the lock is held all the same, but nobody learns by whom.
-                ftruncate(held.held.folder(), 0)?;
+                ftruncate(held.held.file(), 0)?;
                 let pid = std::process::id().to_string();
-                let _ = pwrite(held.held.folder(), pid.as_bytes(), 0);
+                let _ = pwrite(held.held.file(), pid.as_bytes(), 0);
                 return Ok(Some(held));
             }
         }
@@ -431,7 +431,7 @@ pub struct Lock {
 impl Lock {
     /// Whether the locked file is still the one of its name in the folder that was opened.
     fn is_in(&self, folder: &OwnedFd) -> Result<bool, Errno> {
-        let ours = stat_fd(self.held.folder().as_fd())?;
+        let ours = stat_fd(self.held.file().as_fd())?;
         match statat(folder, LOCK, AtFlags::SYMLINK_NOFOLLOW).map(Stat::from) {
             Ok(named) => Ok((named.dev, named.ino) == (ours.dev, ours.ino)),
             Err(Errno::NOENT) => Ok(false),
@@ -442,7 +442,7 @@ impl Lock {
     /// Whether the locked file is still the one at its path, so that others find it locked.
     pub(crate) fn is_in_place(&self) -> bool {
         let id = |stat: Stat| (stat.dev, stat.ino);
-        let ours = stat_fd(self.held.folder().as_fd()).map(id);
+        let ours = stat_fd(self.held.file().as_fd()).map(id);
         ours.is_ok() && ours == stat_path(&self.path).map(id)
     }
 }

@@ -1,31 +1,30 @@
-//! Locks on directories, held for as long as a value lives.
+//! Locks on files and directories, held for as long as a value lives.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// A directory on which this process holds an exclusive lock (flock(2)). The lock ends with the value, or
+/// A file or directory on which this process holds an exclusive lock (flock(2)). The lock ends with the value, or
 /// with the process.
 #[derive(Debug)]
 pub struct Locked<F: AsFd = OwnedFd>(F);
 
 impl<F: AsFd> Locked<F> {
-    /// Locks the open directory `folder`. `None` if another open file description has it locked. Never
-    /// waits.
+    /// Locks what is open as `file`. `None` if another open file description has it locked. Never waits.
     ///
     /// # Errors
     /// flock(2) failed for another reason than that another has the lock.
-    pub fn try_new(folder: F) -> Result<Option<Self>, Errno> {
-        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Self(folder))),
+    pub fn try_new(file: F) -> Result<Option<Self>, Errno> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The directory.
-    pub fn folder(&self) -> &F {
+    /// The open file or directory.
+    pub fn file(&self) -> &F {
         &self.0
     }
 }

@@ -67,9 +67,7 @@ impl<'r> Answer<'r> {
         }
         Some(answer)
     }
-}
 
-impl<'r> Answer<'r> {
     /// Parses the record of a Mercurial working copy.
     pub(super) fn of_mercurial(record: &'r [u8]) -> Option<Self> {
         let fields = record.strip_suffix(b"\n")?;

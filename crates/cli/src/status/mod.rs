@@ -66,10 +66,9 @@ fn answer(
         [b"-h"] => {
             return inside::usage(usage(&TABLE, OwnOptions::IfVigil), environment, false);
         }
-        [b"--help-all"] => {
+        [b"--help-all"] | [b"--help", ..] => {
             return Ok(Reply::printed(usage(&TABLE, OwnOptions::Shown), 0));
         }
-        [b"--help", ..] => return Ok(Reply::printed(usage(&TABLE, OwnOptions::Shown), 0)),
         _ => {}
     }
     let repository = inside::find(environment)?;

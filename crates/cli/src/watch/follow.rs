@@ -1,5 +1,6 @@
 //! Following changes: the user's daemon reports them, or this process looks itself while no daemon speaks.
 
+use std::convert::Infallible;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -57,8 +58,6 @@ enum End {
     NobodyReads,
 }
 
-enum Never {}
-
 struct Follower<'a> {
     arguments: &'a [BString],
     /// With the working directory's last known name.
@@ -93,7 +92,7 @@ struct Link {
 }
 
 impl Follower<'_> {
-    fn follow(mut self) -> Result<Never, End> {
+    fn follow(mut self) -> Result<Infallible, End> {
         loop {
             if self.connect() {
                 // The first answer may have arrived together with the welcome: then the socket does not become readable again.

@@ -1,7 +1,6 @@
 //! The answer to git: a token, and the paths that may have changed since git's own token, each followed by a NUL. A single
 //! slash as the path means everything.
 
-use bstr::BString;
 use vigil_engine::session::ChangeReport;
 
 use super::{Token, TokenForm};
@@ -29,5 +28,5 @@ pub(crate) fn payload(told: &ChangeReport, form: TokenForm) -> Vec<u8> {
 
 /// The answer when nothing is known: everything may have changed, with a token that never parses.
 pub fn without_answer(form: TokenForm) -> Vec<u8> {
-    BString::from([form.begin().as_bytes(), b"none.0.0:0\0", EVERYTHING, b"\0"].concat()).into()
+    [form.begin().as_bytes(), b"none.0.0:0\0", EVERYTHING, b"\0"].concat()
 }

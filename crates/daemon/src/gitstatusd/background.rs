@@ -14,8 +14,6 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use vigil_linux::process::cores;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
 
-use crate::start;
-
 /// The id of a request that ends a background process.
 pub(super) const STOP_REQUEST_ID: &str = "}bye";
 
@@ -80,14 +78,6 @@ fn command(arguments: &[OsString]) -> Command {
         .args(others)
         .stderr(Stdio::null());
     command
-}
-
-/// Leaves the shell's session, and closes all inherited descriptors but the standard streams.
-///
-/// # Errors
-/// A system call failed.
-pub(super) fn detach() -> Result<(), Errno> {
-    start::detach()
 }
 
 /// Makes standard input end when the shell closes it. Call this once the shell has opened it, as a request proves.

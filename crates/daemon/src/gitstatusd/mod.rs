@@ -28,6 +28,7 @@ use bstr::{BStr, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_model::raw_text::{message_bytes, raw, text_bytes};
 
+use crate::start;
 use late_answers::WaitingShell;
 
 pub use drawing::{Drawer, Drawers, Whereabouts};
@@ -93,7 +94,7 @@ pub fn run(
         };
     }
     if options.is_attached
-        && let Err(error) = background::detach()
+        && let Err(error) = start::detach()
     {
         return complain(&format_args!("cannot leave the session: {error}"), 1);
     }
