@@ -1,7 +1,6 @@
 //! Checks of a Mercurial repository and its working copy.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bstr::BString;
 use vigil_engine::hg_session::HgSession;
@@ -10,17 +9,12 @@ use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::Config;
 use vigil_hg::dirstate::Dirstate;
-use vigil_linux::dir::bounded::Budget;
 
 use super::check::{Check, count, grouped, shown_path};
 use super::stamps::stamps;
-use super::{Here, places, repository};
+use super::{Here, places, repository, working_tree};
 use crate::hg;
 use crate::reply::bytes;
-
-/// How much of a working copy is looked at.
-const STEPS_MAX: u64 = 2_000_000;
-const TIME_MAX: Duration = Duration::from_secs(3);
 
 /// A dirstate-v1 with this many files is slow for Mercurial to read.
 const FILES_MAX: u64 = 50_000;
@@ -75,7 +69,7 @@ pub(super) fn here(environment: &Environment) -> (Here, Result<bool, String>) {
         Ok(false) => Check::note("state", "none is kept: vigil.stateFile is false", ""),
         Err(abort) => Check::problem("state", abort.message, ""),
     });
-    match session.checkup(repository, Budget::new(STEPS_MAX, TIME_MAX)) {
+    match session.checkup(repository, working_tree::budget()) {
         Ok(found) => {
             here.directories = Some(found.directories);
             checks.push(dirstate(&found));

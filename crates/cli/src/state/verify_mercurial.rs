@@ -6,6 +6,7 @@ use vigil_git::state_place::NoStateReason;
 use vigil_model::counted::counted;
 
 use super::unkept::why_unkept;
+use super::words::verdict;
 use crate::hg;
 use crate::output::Presentation;
 use crate::reply::{Reply, bytes, escaped_line};
@@ -32,10 +33,7 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
     let blocks = counted(found.blocks, "block", "blocks");
     let questions = found.questions;
     let looked_at = format!("{blocks}, {files} and {questions} answers were compared");
-    let (verdict, code) = match found.problems.is_empty() {
-        true => ("the state is right", 0),
-        false => ("the state is wrong: 'vigil state drop' removes it", 1),
-    };
+    let (verdict, code) = verdict(found.problems.is_empty());
     out.extend(bytes![verdict, " (", looked_at, ")\n"]);
     Ok(Reply::printed(out, code))
 }

@@ -21,3 +21,11 @@ pub(super) fn table_name(table: Table) -> &'static str {
         Table::Files => "files",
     }
 }
+
+/// What is said of a state that was compared with the disk, and the exit code.
+pub(super) fn verdict(is_right: bool) -> (&'static str, u8) {
+    match is_right {
+        true => ("the state is right", 0),
+        false => ("the state is wrong: 'vigil state drop' removes it", 1),
+    }
+}
