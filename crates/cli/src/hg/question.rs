@@ -173,7 +173,7 @@ impl Question<'_> {
     ) -> Result<Vec<u8>, Abort> {
         let (arguments, settings, cwd) = (self.arguments, self.settings, &self.process.cwd);
         if settings.is_terse() {
-            lists = terse(&lists, &terse_kinds(&settings.terse)?);
+            lists = terse(&lists, &terse_kinds(&settings.terse)?)?;
         }
         let copies = match settings.copies.clone()? {
             true => subject.copies(pair)?,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::hg_status::kinds::{FileKind, Lists};
+use vigil_hg::abort::Abort;
 
 #[derive(Default)]
 struct Directory {
@@ -13,11 +14,20 @@ struct Directory {
     subdirectories: BTreeMap<BString, Directory>,
 }
 
+/// The most bytes of a path: as many as the system takes. Each directory in a path takes some of the stack.
+const PATH_LEN_MAX: usize = 4096;
+
 /// Returns the lists with directories in place of files for the kinds in `wanted`.
-pub(super) fn terse(lists: &Lists, wanted: &[FileKind]) -> Lists {
+///
+/// # Errors
+/// A path that is recorded is so long that no file can have it.
+pub(super) fn terse(lists: &Lists, wanted: &[FileKind]) -> Result<Lists, Abort> {
     let mut top = Directory::default();
     for (kind, list) in lists.iter() {
         for path in list {
+            if path.len() > PATH_LEN_MAX {
+                return Err(Abort::unsupported("--terse with a path that is too long"));
+            }
             top.add(path, kind);
         }
     }
@@ -29,7 +39,7 @@ pub(super) fn terse(lists: &Lists, wanted: &[FileKind]) -> Lists {
     for list in shortened.values_mut() {
         list.sort_unstable();
     }
-    shortened
+    Ok(shortened)
 }
 
 fn bit(kind: FileKind) -> u8 {
@@ -69,5 +79,23 @@ impl Directory {
             let below = vigil_model::path::join(path.as_bstr(), name.as_bstr());
             directory.show(&below, wanted, shown);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_path_is_so_deep_that_the_stack_ends() {
+        let shortened = |depth: usize| {
+            let lists = Lists {
+                removed: vec!["a/".repeat(depth).into()],
+                ..Lists::default()
+            };
+            terse(&lists, &[FileKind::Removed])
+        };
+        assert_eq!(shortened(2048).unwrap().removed, ["a/"]);
+        assert!(shortened(1_000_000).is_err());
     }
 }
