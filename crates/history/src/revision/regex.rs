@@ -2,6 +2,8 @@
 //! matches: all alternatives are followed at once, so that the time is bounded. Bytes are compared, as in the C
 //! locale. Back references are not supported.
 
+use bstr::ByteSlice;
+
 /// The most steps of an expression: repetitions are expanded.
 const STEPS_MAX: usize = 100_000;
 
@@ -50,6 +52,13 @@ enum Step {
     Split(usize, usize),
     Jump(usize),
     Match,
+}
+
+/// A member of a bracket expression.
+enum Member {
+    Byte(u8),
+    /// Bytes that cannot be the end of a range, even if it is only one.
+    Class(Set),
 }
 
 /// A regular expression.
@@ -374,34 +383,27 @@ impl Parser<'_> {
         let is_negative = self.skip(b"^");
         let mut set = Box::new([false; 256]);
         let mut is_first = true;
-        loop {
-            if !is_first && self.skip(b"]") {
-                break;
-            }
+        while is_first || !self.skip(b"]") {
+            let member = self.member(is_first)?;
             is_first = false;
-            if self.skip(b"[:") {
-                let end = self.rest.windows(2).position(|pair| pair == b":]")?;
-                let (name, rest) = self.rest.split_at_checked(end)?;
-                let has = class(name)?;
-                self.rest = rest.get(2..)?;
-                for (byte, slot) in (0..=u8::MAX).zip(set.iter_mut()) {
-                    *slot |= has(byte);
-                }
-                continue;
-            }
-            let first = self.element()?;
             let is_range = self.rest.first() == Some(&b'-') && self.rest.get(1) != Some(&b']');
-            let last = if is_range {
-                self.take();
-                self.element()?
-            } else {
-                first
+            let added = match member {
+                Member::Class(_) if is_range => return None,
+                Member::Class(class) => class,
+                Member::Byte(first) if is_range => {
+                    self.take();
+                    let Member::Byte(last) = self.member(true)? else {
+                        return None;
+                    };
+                    if last < first {
+                        return None;
+                    }
+                    set_of(|byte| (first..=last).contains(&byte))
+                }
+                Member::Byte(only) => set_of(|byte| byte == only),
             };
-            if last < first {
-                return None;
-            }
-            for (byte, slot) in (0..=u8::MAX).zip(set.iter_mut()) {
-                *slot |= (first..=last).contains(&byte);
+            for (slot, is_added) in set.iter_mut().zip(*added) {
+                *slot |= is_added;
             }
         }
         if is_negative {
@@ -412,18 +414,28 @@ impl Parser<'_> {
         Some(set)
     }
 
-    /// Parses one byte in brackets, which may be written as `[.x.]` or `[=x=]`.
-    fn element(&mut self) -> Option<u8> {
-        for mark in [b'.', b'='] {
-            if let [b'[', open, byte, close, b']', rest @ ..] = self.rest
-                && *open == mark
-                && *close == mark
-            {
-                self.rest = rest;
-                return Some(*byte);
-            }
+    /// Parses one member of a bracket expression: a class `[:name:]`, or a byte, which may be written as `[.x.]` or
+    /// `[=x=]`. A hyphen that is not accepted may only be the last one.
+    fn member(&mut self, accepts_hyphen: bool) -> Option<Member> {
+        if self.skip(b"[:") {
+            let end = self.rest.find(b":]")?;
+            let (name, rest) = self.rest.split_at_checked(end)?;
+            self.rest = rest.get(2..)?;
+            return Some(Member::Class(set_of(class(name)?)));
         }
-        self.take()
+        match self.rest {
+            [b'[', b'.', byte, b'.', b']', rest @ ..] => {
+                self.rest = rest;
+                Some(Member::Byte(*byte))
+            }
+            [b'[', b'=', byte, b'=', b']', rest @ ..] => {
+                self.rest = rest;
+                Some(Member::Class(set_of(|other| other == *byte)))
+            }
+            [b'[', b'.' | b'=', ..] => None,
+            [b'-', next, ..] if !accepts_hyphen && *next != b']' => None,
+            _ => self.take().map(Member::Byte),
+        }
     }
 }
 
@@ -487,6 +499,13 @@ mod tests {
             ("a||b", "x"),
             ("\\.", "."),
             ("(a*)*$", "aaa"),
+            ("\\Bord\\>", "word "),
+            ("a\\Sb_\\w", "a.b__"),
+            ("[[:print:]]\\W$", "é \n"),
+            ("^[[:graph:]]\\s", "! "),
+            ("[[.-.]-/]", "."),
+            ("[[=b=][.].]]$", "]"),
+            ("[x-]$", "-"),
         ] {
             assert_eq!(judge(pattern, text), Some(true), "{pattern}");
         }
@@ -497,11 +516,34 @@ mod tests {
             ("[a-c]", "d"),
             ("\\.", "a"),
             ("\\bord", "word"),
+            ("\\Bword|wor\\>", "word"),
+            ("\\W", "a_1"),
+            ("\\S", " \t\r"),
+            ("\\s", "ab"),
+            ("[[:graph:]]", " \t"),
+            ("[[:print:]]", "\t"),
+            ("[[.a.]]", "."),
         ] {
             assert_eq!(judge(pattern, text), Some(false), "{pattern}");
         }
         for pattern in [
-            "*a", "a|*b", "(", "[a", "[b-a]", "a{2", "a{2,1}", "\\", "^*", "[[:x:]]",
+            "*a",
+            "a|*b",
+            "(",
+            "[a",
+            "[b-a]",
+            "a{2",
+            "a{2,1}",
+            "\\",
+            "^*",
+            "[[:x:]]",
+            // Only a byte can be the end of a range, and a hyphen must be the first or the last one.
+            "[[=a=]-c]",
+            "[A-[:alpha:]]",
+            "[[:alpha:]-c]",
+            "[a-b-c]",
+            "[[.hyphen.]]",
+            "[a[.b]",
         ] {
             assert_eq!(judge(pattern, "a"), None, "{pattern}");
         }
