@@ -75,7 +75,7 @@ impl Rule {
         let [year, ..] = local.date();
         let start_s = start.local_s(year).saturating_sub(self.standard.seconds);
         let end_s = end.local_s(year).saturating_sub(saving.seconds);
-        let is_dst = match start_s < end_s {
+        let is_dst = match start_s <= end_s {
             true => (start_s..end_s).contains(&time_s),
             // The southern hemisphere.
             false => !(end_s..start_s).contains(&time_s),
@@ -208,6 +208,13 @@ mod tests {
             ("<+0330>-3:30", 0, 3, false),
             ("AAA3BBB,J60/0,J61/0", 1_709_262_000, -2, true),
             ("AAA3BBB,59/0,60/0", 1_709_262_000 - 86_400, -2, true),
+            ("AAA3BBB,J60/0,J61/0", 1_677_672_000, -2, true),
+            ("AAA3BBB,J59/0,J60/0", 1_709_121_600, -2, true),
+            ("AAA0BBB,M9.5.2/0,M10.2.0/0", 1_727_179_200, 1, true),
+            ("AAA0BBB,M12.5.0/0,M1.1.0/0", 1_703_935_800, 0, false),
+            ("AAA0BBB,M12.5.0/0,M1.1.0/0", 1_703_982_600, 1, true),
+            // Daylight saving ends when it begins.
+            ("AAA-14BBB,60,60/3", 1_704_334_607, 14, false),
         ] {
             let rule = Rule::parse(text.as_bytes()).unwrap();
             let offset = rule.offset(time_s);
