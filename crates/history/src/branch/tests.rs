@@ -193,6 +193,8 @@ fn a_remote_branch_is_described_for_gitstatusd() {
 fn the_longest_rewrite_of_an_address_counts() {
     let rewrite = |url: &str, rewrites: &[(&str, &str)]| {
         let mut text = format!("[remote \"r\"]\n\turl = {url}\n");
+        // Is for pushing only.
+        text += "[url \"https://p/\"]\n\tpushInsteadOf = gh:a/b\n";
         for (base, prefix) in rewrites {
             text += &format!("[url \"{base}\"]\n\tinsteadOf = {prefix}\n");
         }

@@ -5,7 +5,7 @@ use vigil_git::repository;
 use vigil_testkit::sandbox::Sandbox;
 
 const MAP: &str = "\
-# Comment <a@b>
+# Comment <b@example.com>
 Proper Name <commit@example.com>
 <proper@example.com> <Old@Example.com>
 New Name <new@example.com> <both@example.com>
