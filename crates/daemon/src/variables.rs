@@ -231,6 +231,12 @@ mod tests {
             "COLUMNS", "GIT_DIR", "HGRCPATH", "HOME", "LC_ALL", "PWD", "TERM", "VIGIL_X",
         ];
         assert_eq!(names(&sent), all);
+        let turned: Vec<_> = sent.iter().rev().cloned().collect();
+        assert_eq!(
+            relevant(&turned),
+            relevant(&sent),
+            "a client may send them in any order"
+        );
         let relevant = relevant(&sent);
         assert_eq!(names(&relevant), ["GIT_DIR", "HOME", "LC_ALL", "VIGIL_X"]);
         assert!(depend_on_directory(&relevant));

@@ -220,7 +220,8 @@ fn end_asker(pid: &[u8], shell: i32) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
-    use std::process::Command;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -279,5 +280,15 @@ mod tests {
         assert_eq!(child.try_wait().unwrap(), None);
         child.kill().unwrap();
         child.wait().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo; read line", &format!("--leave-for={shell}.3")]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut asker = command.spawn().unwrap();
+        // A process that has not begun shows no command line yet.
+        asker.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
+        start_for(&environment, first, || Ok(asker.id())).unwrap();
+        // A later question of this shell ends the process that works on an older one.
+        start_for(&environment, second, || Ok(0)).unwrap();
+        assert_eq!(asker.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
     }
 }

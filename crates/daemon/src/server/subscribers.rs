@@ -398,6 +398,15 @@ mod tests {
     }
 
     #[test]
+    fn all_answers_are_found_again_at_once_if_asked() {
+        let all = Arc::new(Subscribers::default());
+        let _one = add(&all, 1, b"answer");
+        assert!(matches!(all.next(Instant::now()), Err(Some(_))));
+        all.recompute_all();
+        assert!(all.next(Instant::now()).is_ok());
+    }
+
+    #[test]
     fn the_end_of_answers_is_sent_and_ends_a_subscription() {
         let all = Arc::new(Subscribers::default());
         let one = add(&all, 1, b"answer");

@@ -69,7 +69,7 @@ fn ask(answers: &Answers, directory: &Path) {
 fn sessions_of_removed_repositories_are_dropped_with_their_watches() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().canonicalize().unwrap().join(name);
-    for name in ["stays", "goes"] {
+    for name in ["stays", "goes", "loses"] {
         std::fs::create_dir_all(path(name).join("dir")).unwrap();
         git(&path(name), &["init", "-q"]);
         std::fs::write(path(name).join("dir/file"), "").unwrap();
@@ -95,11 +95,13 @@ fn sessions_of_removed_repositories_are_dropped_with_their_watches() {
     let watches = answers.watches();
     ask(&answers, &path("goes"));
     ask(&answers, &path("linked"));
+    ask(&answers, &path("loses"));
     assert_eq!(answers.watches() > watches, watches > 0);
     answers.sessions().drop_gone();
-    assert_eq!(all(), paths(&["goes", "linked", "stays"]));
+    assert_eq!(all(), paths(&["goes", "linked", "loses", "stays"]));
     std::fs::remove_dir_all(path("goes")).unwrap();
     std::fs::remove_dir_all(path("linked")).unwrap();
+    std::fs::remove_dir_all(path("loses").join(".git")).unwrap();
     answers.sessions().drop_gone();
     assert_eq!(all(), paths(&["stays"]));
     assert_eq!(answers.watches(), watches);
