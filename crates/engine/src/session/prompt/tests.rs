@@ -225,3 +225,22 @@ fn an_operation_that_comes_behind_a_link_is_seen() {
     std::fs::remove_file(&elsewhere).unwrap();
     assert_eq!(action(), "");
 }
+
+#[test]
+fn staged_paths_are_counted_up_to_the_limit_of_each_question() {
+    let sandbox = repository();
+    let mut session = session(&sandbox);
+    for dir in DIRS {
+        sandbox.write(format!("{dir}/new"), "");
+    }
+    sandbox.git(["add", "."]);
+    sandbox.git(["rm", "-q", "a/one", "b/one"]);
+    let mut staged = |max| {
+        let counts = session.prompt(&request(max), None).unwrap().counts;
+        (counts.staged, counts.staged_new, counts.staged_deleted)
+    };
+    assert_eq!(staged(1).0, 1);
+    assert_eq!(staged(4).0, 4);
+    assert_eq!(staged(usize::MAX), (5, 3, 2));
+    assert_eq!(staged(2).0, 2);
+}
