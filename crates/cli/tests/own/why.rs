@@ -387,6 +387,10 @@ fn why_tells_of_conflicts_and_submodules() {
     let two = short.trim();
     let moved = format!("commit {two} is checked out in the submodule, the index recorded {one}");
     assert_eq!(last(), format!("modified: {moved}; {left_out}"));
+    std::fs::rename(&folder, sandbox.top().join("elsewhere")).unwrap();
+    sandbox.write("sub", "");
+    let other_type = "its type differs from mode 160000 in the index";
+    assert_eq!(last(), format!("type changed: {other_type}"));
 }
 
 #[test]
