@@ -33,9 +33,10 @@ MINUTES ?= 90
 .DEFAULT_GOAL := build
 .PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor test-git-hook test-hg test-hg-real random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
 
-# Prints the status of this repository.
-run: build
-	target/release/vigil status
+# Prints the status of this repository, by a program that is built quickly: it is not optimized.
+run:
+	$(CARGO) build --locked -p vigil
+	$(BUILT)/debug/vigil status
 
 build:
 	$(CARGO) build --release --locked -p vigil
