@@ -14,6 +14,8 @@ import sys
 from importlib import import_module
 
 script = sys.argv[1]
+# As where the script itself is run; otherwise a file of a working copy could take the place of a module.
+sys.path[0] = os.path.dirname(os.path.realpath(script))
 with open(script, "rb") as file:
     program = compile(file.read(), script, "exec")
 
