@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bstr::{BString, ByteSlice};
 use vigil_engine::hg_status::kinds::{FileKind, Lists};
 use vigil_hg::abort::Abort;
+use vigil_hg::stored::PATH_LEN_MAX;
 
 #[derive(Default)]
 struct Directory {
@@ -14,9 +15,6 @@ struct Directory {
     subdirectories: BTreeMap<BString, Directory>,
 }
 
-/// The most bytes of a path: as many as the system takes. Each directory in a path takes some of the stack.
-const PATH_LEN_MAX: usize = 4096;
-
 /// Returns the lists with directories in place of files for the kinds in `wanted`.
 ///
 /// # Errors
@@ -25,6 +23,7 @@ pub(super) fn terse(lists: &Lists, wanted: &[FileKind]) -> Result<Lists, Abort> 
     let mut top = Directory::default();
     for (kind, list) in lists.iter() {
         for path in list {
+            // Each directory in a path takes some of the stack.
             if path.len() > PATH_LEN_MAX {
                 return Err(Abort::unsupported("--terse with a path that is too long"));
             }

@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What runs in the process that is forked from.
 const SCRIPT: &str = include_str!("prepared.py");
@@ -43,17 +43,21 @@ struct Settings {
 pub(super) fn output_of(command: &mut Command) -> io::Result<Output> {
     let settings = Settings::of(command);
     let is_alike = |prepared: &Prepared| prepared.settings == settings;
-    let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = waiting.iter().position(is_alike);
-    let found = found.map(|place| waiting.swap_remove(place));
-    drop(waiting);
+    let take = |waiting: &mut Vec<Prepared>| {
+        let place = waiting.iter().position(is_alike)?;
+        Some(waiting.swap_remove(place))
+    };
+    let found = take(&mut waiting());
     let Some(mut prepared) = found.or_else(|| Prepared::start(settings)) else {
         return command.output();
     };
     let output = prepared.run(command)?;
-    let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-    waiting.push(prepared);
+    waiting().push(prepared);
     Ok(output)
+}
+
+fn waiting() -> MutexGuard<'static, Vec<Prepared>> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Settings {
@@ -215,12 +219,8 @@ mod tests {
             }
         }
         let name = OsStr::new("hg");
-        let waiting = WAITING.lock().unwrap();
-        assert!(
-            waiting
-                .iter()
-                .any(|prepared| prepared.settings.program == name)
-        );
+        let is_hg = |prepared: &Prepared| prepared.settings.program == name;
+        assert!(waiting().iter().any(is_hg));
     }
 
     #[test]
