@@ -28,6 +28,18 @@ impl DirPosition {
             is_below_unlisted: false,
         }
     }
+
+    /// Moves to the directory `number`, called `name`, in the directory whose path is the first `above_len` bytes of the path.
+    /// `first` is the number of index entries before the first entry of its tree.
+    pub(super) fn move_to(&mut self, number: DirNumber, first: u32, above_len: usize, name: &BStr) {
+        self.number = number;
+        self.first = first;
+        self.path.truncate(above_len);
+        if above_len > 0 {
+            self.path.push(b'/');
+        }
+        self.path.extend_from_slice(name);
+    }
 }
 
 /// A directory with tracked files, with its block read.
@@ -69,11 +81,16 @@ impl<'t> CurrentDir<'t> {
     pub(super) fn below(&self, sub: &Subdir<'_>) -> DirPosition {
         DirPosition {
             number: sub.number,
-            first: self.first.saturating_add(sub.before),
+            first: self.first_below(sub),
             path: vigil_model::path::join(self.path, sub.name()),
             is_whole: self.is_whole,
             is_below_unlisted: self.is_below_unlisted,
         }
+    }
+
+    /// Returns the number of index entries before the first entry of the tree of the subdirectory `sub`.
+    pub(super) fn first_below(&self, sub: &Subdir<'_>) -> u32 {
+        self.first.saturating_add(sub.before)
     }
 
     /// Returns the number, among all entries of the index, of the file at position `at`.

@@ -7,23 +7,33 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::path::join;
-use vigil_model::tracked::TrackedFile;
+use vigil_model::tracked::{DirNumber, TrackedFile};
 
 use super::ScanError;
 use super::cache::Wanted;
 use super::entries::{Comparisons, Place, check};
 use super::findings::{Findings, Observed, Unseen};
-use super::open::OpenDir;
+use super::open::{OpenDir, PATH_LEN_MAX};
 use super::pool::Local;
 use super::position::{CurrentDir, DirPosition};
 use super::walk::{Task, Walk};
 
 /// A directory with many more files is split into tasks of this size, so that other workers can help.
 const FILES_PER_TASK: usize = 1024;
+
+/// A directory that is still to be reported by [`Walk::report_below`].
+struct Below {
+    number: DirNumber,
+    first: u32,
+    name: BString,
+    /// The length of the path of the directory above.
+    above_len: usize,
+    observed: Result<Observed, Errno>,
+}
 
 impl Walk<'_> {
     /// Makes tasks of all but the first of the `len` tracked files of the directory `dir`, if they are many. Returns how many are
@@ -195,6 +205,9 @@ impl Walk<'_> {
     /// link on the way is followed, but nothing behind it counts as the recorded file. Also returns whether there is a link to a
     /// directory.
     pub(super) fn look_through_link(&self, path: &BStr) -> (Result<Observed, Errno>, bool) {
+        if path.len() > PATH_LEN_MAX {
+            return (Err(Errno::NAMETOOLONG), false);
+        }
         let inside = self.scan.work_tree.join(OsStr::from_bytes(path)).join(".");
         match stat_path(&inside) {
             Ok(_) => (Ok(Observed::Missing), true),
@@ -212,40 +225,60 @@ impl Walk<'_> {
         is_link: bool,
         findings: &mut Findings,
     ) {
-        let mut pending = vec![(position.clone(), observed)];
-        while let Some((position, observed)) = pending.pop() {
+        // One buffer holds the path of each directory in turn: the path of a directory may be as long as all of the index.
+        let mut position = position.clone();
+        let mut pending = Vec::new();
+        let mut observed = observed;
+        loop {
             let here = CurrentDir::enter(&position, self.scan.tracked_files, &self.budget);
-            for (at, file) in here.directory.files_from(0) {
-                if here.is_later_stage(at, &file) {
-                    continue;
-                }
-                let path = join(here.path, file.name());
-                let path = path.as_bstr();
-                let is_skipped = file.is_left_out()
-                    && !(is_link
-                        && self.scan.looks_at_present_skipped_files
-                        && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
-                let is_expected = !is_skipped && !file.is_assume_valid();
-                let is_wanted = self.scan.tracked && self.is_asked_for(&here, &file);
-                if is_wanted && (is_expected || file.is_side()) {
-                    match observed {
-                        Ok(observed) => self.found_tracked(&here, at, &file, observed, findings),
-                        Err(reason) => findings.unknown.push(Unseen {
-                            path: path.to_owned(),
-                            reason,
-                        }),
-                    }
-                }
-            }
-            pending.extend(here.directory.subdirs().map(|sub| {
-                let below = here.below(&sub);
-                // Behind the link there may be another one, which leads nowhere.
-                let observed = match is_link {
-                    true => self.look_through_link(below.path.as_bstr()).0,
-                    false => observed,
-                };
-                (below, observed)
+            self.report_files(&here, observed, is_link, findings);
+            pending.extend(here.directory.subdirs().map(|sub| Below {
+                number: sub.number,
+                first: here.first_below(&sub),
+                name: sub.name().to_owned(),
+                above_len: here.path.len(),
+                observed,
             }));
+            let Some(next) = pending.pop() else { break };
+            position.move_to(next.number, next.first, next.above_len, next.name.as_bstr());
+            // Behind the link there may be another one, which leads nowhere.
+            observed = match is_link {
+                true => self.look_through_link(position.path.as_bstr()).0,
+                false => next.observed,
+            };
+        }
+    }
+
+    /// Reports `observed` for the tracked files of one directory. Paths that are too long for the system are reported as such.
+    fn report_files(
+        &self,
+        here: &CurrentDir<'_>,
+        observed: Result<Observed, Errno>,
+        is_link: bool,
+        findings: &mut Findings,
+    ) {
+        for (at, file) in here.directory.files_from(0) {
+            if here.is_later_stage(at, &file) {
+                continue;
+            }
+            let path = join(here.path, file.name());
+            let path = path.as_bstr();
+            let is_skipped = file.is_left_out()
+                && !(is_link
+                    && self.scan.looks_at_present_skipped_files
+                    && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
+            let is_expected = !is_skipped && !file.is_assume_valid();
+            let is_wanted = self.scan.tracked && self.is_asked_for(here, &file);
+            if !is_wanted || !is_expected && !file.is_side() {
+                continue;
+            }
+            match observed {
+                Ok(observed) if path.len() <= PATH_LEN_MAX => {
+                    self.found_tracked(here, at, &file, observed, findings);
+                }
+                Ok(_) => findings.unknown.push(Unseen::of(path, Errno::NAMETOOLONG)),
+                Err(reason) => findings.unknown.push(Unseen::of(path, reason)),
+            }
         }
     }
 }

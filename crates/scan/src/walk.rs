@@ -386,7 +386,7 @@ impl<'a> Walk<'a> {
                 self.report_below(position, observed, is_link, &mut worker.findings);
                 return Ok(None);
             }
-            Err(source @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NAMETOOLONG)) => {
+            Err(source @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
                 return Err(ScanError::Directory {
                     path: path.to_owned(),
                     source,
@@ -394,13 +394,6 @@ impl<'a> Walk<'a> {
             }
             Err(reason) => reason,
         };
-        // It may not be listed, or its disk or server is gone. Report what is unseen, and go on with the rest.
-        if !is_below_unlisted && !self.begins_below(path) {
-            is_below_unlisted = true;
-            if self.may_be_met(path) {
-                self.note_given_up(path, reason, is_excluded, worker);
-            }
-        }
         let name = CName::new(vigil_model::path::file_name(path));
         let searchable = match is_root {
             true => Some(DirFd::Top(self.top.as_fd())),
@@ -409,8 +402,21 @@ impl<'a> Walk<'a> {
                 fd.ok().map(DirFd::Own)
             }),
         };
-        let Some(fd) = searchable else {
-            // If it cannot even be searched, nothing is known to have changed.
+        let is_too_long = reason == Errno::NAMETOOLONG;
+        // It may not be listed, or its disk or server is gone. Report what is unseen, and go on with the rest.
+        if !is_below_unlisted && !self.begins_below(path) {
+            is_below_unlisted = true;
+            let may_be_met = match is_too_long {
+                // A path may be too long, though there is such a directory.
+                true => searchable.is_some(),
+                false => self.may_be_met(path),
+            };
+            if may_be_met {
+                self.note_given_up(path, reason, is_excluded, worker);
+            }
+        }
+        let Some(fd) = searchable.filter(|_| !is_too_long) else {
+            // If it cannot even be searched, nothing is known to have changed. The same holds for paths that are too long.
             self.report_below(position, Err(reason), false, &mut worker.findings);
             return Ok(None);
         };

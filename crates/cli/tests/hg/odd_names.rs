@@ -1,5 +1,6 @@
 //! Files and paths that are named like Mercurial's own folder, or almost.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
@@ -33,7 +34,7 @@ fn below_the_top_only_a_folder_makes_a_repository() {
                 working.assert_same_as_hg(arguments);
             }
             // What is not a folder may become one.
-            std::fs::remove_file(working.path("tracked/.hg")).unwrap();
+            fs::remove_file(working.path("tracked/.hg")).unwrap();
             working.write("tracked/.hg/f", "");
             working.assert_same_as_hg(&["status", "-A"]);
         }
@@ -120,8 +121,48 @@ fn a_file_below_a_folder_of_git_is_recorded_or_unknown_but_not_both() {
             working.write("g/.git/HEAD", "22\n");
             working.hg(&["forget", "-q", ".git/top"]);
             assert_same();
-            std::fs::remove_file(working.path("g/.git/x/y")).unwrap();
+            fs::remove_file(working.path("g/.git/x/y")).unwrap();
             assert_same();
+        }
+    }
+}
+
+#[test]
+fn recorded_names_and_paths_that_are_too_long_for_the_system_are_missing() {
+    let long = "n".repeat(256);
+    let path = "p/".repeat(2045);
+    let names = [
+        "a/gone".to_owned(),
+        long.clone(),
+        format!("{long}/f"),
+        format!("a/{long}/{long}/f"),
+        format!("link/{long}/f"),
+        format!("{path}fffff"),
+        format!("{path}ffffff"),
+        format!("{}f", "q/".repeat(20_000)),
+    ];
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("a/b", "1");
+        working.hg(&["add", "-q"]);
+        working.write("link", "1");
+        let mut dirstate = fs::read(working.path(".hg/dirstate")).unwrap();
+        for name in &names {
+            dirstate.push(b'n');
+            for number in [0o100_644, 1, 1000, name.len()] {
+                dirstate.extend(u32::try_from(number).unwrap().to_be_bytes());
+            }
+            dirstate.extend(name.as_bytes());
+        }
+        fs::write(working.path(".hg/dirstate"), dirstate).unwrap();
+        for arguments in [
+            &["status"][..],
+            &["status", "-A"],
+            &["status", "-mard", "a"],
+            &["status", "-d", "a", "link"],
+        ] {
+            working.assert_same_as_hg(arguments);
+            working.assert_same_as_hg(arguments);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Paths that git never writes to an index, but reads.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::sandbox::{Sandbox, VIGIL};
@@ -63,12 +64,12 @@ fn assert_same_in_all_formats(sandbox: &Sandbox) {
 /// Compares all answers without a state, with the state of a sound index, and with the state of this one.
 fn assert_same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
     let place = sandbox.top().join(".git/index");
-    let sound = std::fs::read(&place).unwrap();
+    let sound = fs::read(&place).unwrap();
     let write_index = |bytes: &[u8]| {
-        std::fs::write(&place, bytes).unwrap();
+        fs::write(&place, bytes).unwrap();
         // An index as old as its files proves nothing about them, and a state of it is not used right away.
         let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 5);
-        let file = std::fs::File::options().write(true).open(&place).unwrap();
+        let file = fs::File::options().write(true).open(&place).unwrap();
         file.set_modified(then).unwrap();
     };
     let set_state_file = |is_kept: &str| sandbox.git(["config", "vigil.stateFile", is_kept]);
@@ -204,11 +205,75 @@ fn odd_names_behind_links() {
 fn odd_names_of_submodules() {
     let sandbox = repository();
     let nested = repository();
-    std::fs::rename(nested.top(), sandbox.top().join("a/sub")).unwrap();
+    fs::rename(nested.top(), sandbox.top().join("a/sub")).unwrap();
     let id = sandbox.git(["rev-parse", "HEAD"]);
     for path in [
         "a//sub", "a/sub/", "a//sub/", "a/sub//", "/", "/none", "", "a//",
     ] {
         assert_same_with_and_without_state(&sandbox, &index(&id, &[(SUBMODULE, 0, path)]));
+    }
+}
+
+/// Names that other systems allow, and paths that no system does.
+#[test]
+fn names_and_paths_that_are_too_long_for_the_system() {
+    let sandbox = repository();
+    let id = sandbox.git(["rev-parse", ":z"]);
+    let id = id.trim();
+    let long = "n".repeat(256);
+    let path = "p/".repeat(2045);
+    let names = [
+        "n".repeat(255),
+        long.clone(),
+        format!("{long}/f"),
+        format!("a/{long}/{long}/f"),
+        format!("gone/{long}/f"),
+        format!("link/{long}/f"),
+        format!("{path}fffff"),
+        format!("{path}ffffff"),
+        format!("{}f", "q/".repeat(3000)),
+        format!("link/{}f", "q/".repeat(3000)),
+    ];
+    symlink("a", sandbox.path("link")).unwrap();
+    let add = |names: &[String]| {
+        let entry = |name: &String| format!("100644 {id} 0\t{name}\n");
+        let entries: String = names.iter().map(entry).collect();
+        sandbox.git_with_input(["update-index", "--add", "--index-info"], entries);
+    };
+    add(&names);
+    assert_same_in_all_formats(&sandbox);
+    for name in names.chunks(1) {
+        sandbox.git(["reset", "-q"]);
+        add(name);
+        sandbox.assert_same_as_git(&["--no-optional-locks", "status", "--porcelain"]);
+    }
+}
+
+/// Each directory is put into the next one, so that no path is too long for that.
+#[test]
+fn a_tracked_directory_with_a_path_that_is_too_long() {
+    let sandbox = repository();
+    let id = sandbox.git(["rev-parse", ":z"]);
+    let name = "n".repeat(100);
+    let (deep, next) = (sandbox.path("deep"), sandbox.path("next"));
+    fs::create_dir(&deep).unwrap();
+    for level in 0..45 {
+        fs::create_dir(&next).unwrap();
+        fs::rename(&deep, next.join(&name)).unwrap();
+        fs::write(next.join("untracked"), "").unwrap();
+        if level % 2 == 0 {
+            fs::write(next.join("f"), "last\n").unwrap();
+        }
+        fs::rename(&next, &deep).unwrap();
+    }
+    for levels in [30..45, 41..45, 38..40] {
+        sandbox.git(["reset", "-q"]);
+        let entries = levels.map(|level| {
+            let above = format!("{name}/").repeat(level);
+            format!("100644 {} 0\tdeep/{above}f\n", id.trim())
+        });
+        let entries: String = entries.collect();
+        sandbox.git_with_input(["update-index", "--add", "--index-info"], entries);
+        assert_same_in_all_formats(&sandbox);
     }
 }
