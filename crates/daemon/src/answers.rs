@@ -236,6 +236,7 @@ impl Answers {
 
     /// The slot of the question, if there is one.
     fn known(&self, question: &MonitorQuestion) -> Option<Arc<Slot>> {
+        let _open_question = self.count_open(&question.directory).ok()?;
         let located = locate(&question.directory, &question.variables, Search::Commands);
         let (_, key) = located.ok()?;
         self.sessions.known(&key?)
@@ -552,8 +553,12 @@ impl Answers {
         answered.map(|answer| (answer, slot))
     }
 
-    /// Counts a question about `directory` until it is answered.
-    fn count_open(&self, directory: &Path) -> Result<OpenQuestion<'_>, Declined> {
+    /// Counts a question about `directory` until the returned value is dropped. Nothing may be looked at on a disk for a question
+    /// that is not counted: the disk may hang.
+    ///
+    /// # Errors
+    /// Too many ask about the directory.
+    pub(crate) fn count_open(&self, directory: &Path) -> Result<OpenQuestion<'_>, Declined> {
         let question = self.open_questions.begin(directory);
         question.ok_or_else(|| declined("too many ask about the directory"))
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::answers::Answers;
 use crate::deputy::Deputy;
+use crate::panics;
 use crate::spare_memory;
 
 /// Events come in bursts: all events of one such period are read at once.
@@ -37,7 +38,8 @@ pub(crate) fn run(answers: &Arc<Answers>, tell: &dyn Fn(&mut Deputy) -> Option<I
             let answers = answers.clone();
             deputy.have_done(move || {
                 for question in &work.questions {
-                    answers.recompute(question);
+                    // After a defect, too, the work has to be finished: none is begun before.
+                    let _ = panics::catch(|| answers.recompute(question));
                 }
                 slot.ahead.lock().finish(work, Instant::now());
                 spare_memory::give_back_after(now);

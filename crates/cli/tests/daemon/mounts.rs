@@ -1,10 +1,15 @@
 //! File systems mounted while the daemon runs, and full disks.
 
+use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use vigil_testkit::sandbox::{git_is_at_least, skip_test};
 
-use super::namespaces::{DiskOfUnknownKind, can_mount_fuse, is_in_namespaces, run_in_namespaces};
+use super::namespaces::{
+    DiskOfUnknownKind, HangingDisk, can_mount_fuse, is_in_namespaces, run_in_namespaces,
+};
 use super::sandbox::{RunningDaemon, Sandbox, TIME_LIMIT, VIGIL};
 
 impl Sandbox {
@@ -401,6 +406,83 @@ fn beside_a_disk_of_unknown_kind() {
     sandbox.assert_answered_as_by_git("work");
     drop(disk);
     waiting.wait().unwrap();
+}
+
+#[test]
+fn many_gits_that_wait_for_a_disk_leave_room_for_others() {
+    if !can_mount_fuse("a disk that hangs while many gits ask") {
+        return;
+    }
+    run_in_namespaces("mounts::beside_many_gits_that_wait", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn beside_many_gits_that_wait() {
+    if !is_in_namespaces() {
+        return;
+    }
+    let sandbox = Sandbox::with_repository();
+    sandbox.make_repository("hangs", &[]);
+    // Only the working tree is on the disk that hangs: git comes to the socket.
+    std::fs::rename(sandbox.path("hangs/.git"), sandbox.path("store")).unwrap();
+    sandbox.write("hangs/.git", "gitdir: ../store\n");
+    let _serving = sandbox.serve();
+    let started = sandbox.vigil("hangs", &["fsmonitor", "start"]);
+    assert!(started.status.success(), "{started:?}");
+    sandbox.assert_answered_as_by_git("work");
+    let _disk = HangingDisk::mount(&sandbox, "hangs");
+    let socket = sandbox.path("store/fsmonitor--daemon.ipc");
+    let gits = std::iter::repeat_with(|| {
+        let mut git = UnixStream::connect(&socket).unwrap();
+        git.write_all(b"0010builtin:fake0000").unwrap();
+        git
+    });
+    // More than the daemon has threads.
+    let _gits: Vec<_> = gits.take(100).collect();
+    let (answered, declined) = sandbox.question_counts();
+    sandbox.assert_answered_as_by_git("work");
+    let (answered_after, _) = sandbox.question_counts();
+    assert!(answered_after > answered, "{declined} declined");
+}
+
+#[test]
+fn beside_a_disk_that_hangs_idle_sessions_are_dropped() {
+    if !can_mount_fuse("a disk that hangs while others are idle") {
+        return;
+    }
+    run_in_namespaces("mounts::idle_beside_a_disk_that_hangs", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn idle_beside_a_disk_that_hangs() {
+    if !is_in_namespaces() {
+        return;
+    }
+    let sandbox = Sandbox::with_repository();
+    for folder in ["hangs", "watched"] {
+        sandbox.make_repository(folder, &[]);
+    }
+    let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+    command.env("VIGIL_DAEMON_IDLE_S", "1");
+    let _serving = RunningDaemon::start(command);
+    for folder in ["work", "hangs"] {
+        sandbox.assert_answered_as_by_git(folder);
+    }
+    // While somebody waits for news, the daemon does not end.
+    let _watching = sandbox.watch("watched", &[]);
+    let _disk = HangingDisk::mount(&sandbox, "hangs");
+    let work = sandbox.path("work");
+    let is_kept = || {
+        let described = sandbox.daemon_status();
+        let mut all = described["repositories"].as_array().unwrap().iter();
+        all.any(|one| one["path"].as_str() == work.to_str())
+    };
+    let start = Instant::now();
+    while is_kept() {
+        assert!(start.elapsed() < TIME_LIMIT);
+    }
 }
 
 #[test]

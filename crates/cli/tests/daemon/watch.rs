@@ -12,7 +12,7 @@ use super::namespaces::{HangingDisk, can_mount_fuse, is_in_namespaces, run_in_na
 use super::sandbox::{RunningDaemon, Sandbox, TIME_LIMIT, VIGIL, signal};
 
 /// A running `vigil watch`. Dropping this kills it.
-struct WatchProcess {
+pub(crate) struct WatchProcess {
     child: Child,
     /// `None` once nobody reads.
     lines: Option<BufReader<ChildStdout>>,
@@ -66,7 +66,7 @@ impl Drop for WatchProcess {
 }
 
 impl Sandbox {
-    fn watch(&self, folder: &str, arguments: &[&str]) -> WatchProcess {
+    pub(crate) fn watch(&self, folder: &str, arguments: &[&str]) -> WatchProcess {
         WatchProcess::start(self.command(VIGIL, folder, &[&["watch"], arguments].concat()))
     }
 

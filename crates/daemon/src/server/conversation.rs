@@ -1,6 +1,6 @@
 //! The conversation on a connection: which answer each message gets.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use super::connections::Connections;
 use super::lateness::Lateness;
 use super::subscribers::{Found, Search, Subscribers};
 use crate::accept::is_own;
-use crate::answers::{Answer, Answers, Dependencies};
+use crate::answers::{Answers, Dependencies};
 use crate::audit::Auditor;
 use crate::deputy::Deputy;
 use crate::fsmonitor::{self, TokenForm, packets};
@@ -25,8 +25,8 @@ use crate::git_sockets::GitSocket;
 use crate::panics;
 use crate::peer;
 use crate::protocol::{
-    ANSWER_LEN_MAX, Description, ProtocolError, RESPONSE_LEN_MAX, Request, Response,
-    StatusQuestion, program,
+    ANSWER_LEN_MAX, Description, MonitorQuestion, ProtocolError, RESPONSE_LEN_MAX, Request,
+    Response, StatusQuestion, program,
 };
 use crate::spare_memory;
 use crate::statistics::{Statistics, micros};
@@ -54,7 +54,8 @@ pub(super) struct Host {
     auditor: Auditor,
     lateness: Lateness,
     view: Option<BString>,
-    is_tidying: AtomicBool,
+    is_dropping_idle: AtomicBool,
+    is_dropping_gone: AtomicBool,
     ends: OwnedFd,
 }
 
@@ -79,7 +80,8 @@ impl Host {
             auditor,
             lateness,
             view: view::of_process(),
-            is_tidying: AtomicBool::new(false),
+            is_dropping_idle: AtomicBool::new(false),
+            is_dropping_gone: AtomicBool::new(false),
             ends,
         })
     }
@@ -107,15 +109,12 @@ impl Host {
             && self.statistics.summary().idle >= time
     }
 
-    /// Drops what nobody has asked about for `time`, and what is gone. Uses a thread of its own: a disk that hangs must not hold
+    /// Drops what nobody has asked about for `time`, and what is gone. Uses threads of their own: a disk that hangs must not hold
     /// up anything else.
     pub(super) fn tidy_up(self: &Arc<Self>, time: Duration) {
-        let host = self.clone();
-        if self.is_tidying.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let tidy_up = move || {
-            let _ = panics::catch(|| {
+        self.begin_unless_begun(
+            |host| &host.is_dropping_idle,
+            move |host| {
                 let watcher = host.answers.watcher();
                 // Idle sessions give up their watches to active ones.
                 let time = match watcher.is_some_and(|watcher| watcher.has_run_out()) {
@@ -123,13 +122,33 @@ impl Host {
                     false => time,
                 };
                 host.answers.sessions().drop_idle(time);
+            },
+        );
+        self.begin_unless_begun(
+            |host| &host.is_dropping_gone,
+            |host| {
                 host.answers.sessions().drop_gone();
                 host.answers.git_sockets().drop_lost();
-            });
-            host.is_tidying.store(false, Ordering::Relaxed);
+            },
+        );
+    }
+
+    /// Has a thread do `work`, unless one does it already, as the flag tells.
+    fn begin_unless_begun(
+        self: &Arc<Self>,
+        flag: fn(&Self) -> &AtomicBool,
+        work: impl FnOnce(&Self) + Send + 'static,
+    ) {
+        if flag(self).swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let host = self.clone();
+        let run = move || {
+            let _ = panics::catch(|| work(&host));
+            flag(&host).store(false, Ordering::Relaxed);
         };
-        if thread_builder().name("tidy".into()).spawn(tidy_up).is_err() {
-            self.is_tidying.store(false, Ordering::Relaxed);
+        if thread_builder().name("tidy".into()).spawn(run).is_err() {
+            flag(self).store(false, Ordering::Relaxed);
         }
     }
 
@@ -200,29 +219,26 @@ impl Host {
                 let _ = connection.send(packets::packets(b""));
                 return Err(Broken::Closed);
             }
-            // Cut off, git would die of SIGPIPE, and an empty answer would mean that nothing changed.
-            if !is_own || !socket.is_in_place() {
+            let start = Instant::now();
+            let question = match is_own {
+                true => self.question_of_git(connection.socket(), socket, token),
+                false => None,
+            };
+            let Some(question) = question else {
+                // Cut off, git would die of SIGPIPE, and an empty answer would mean that nothing changed.
                 let nothing = fsmonitor::without_answer(TokenForm::Builtin);
                 let _ = connection.send(packets::packets(&nothing));
+                self.statistics.note(start, false);
                 return Err(Broken::Closed);
-            }
-            let start = Instant::now();
-            if token == b"flush" {
-                // It is not a valid token either, so the answer below is that everything may have changed.
-                self.answers.report_everything_to_git(socket.top());
-            }
-            let question = socket.question(token.into());
-            let question = peer::question(connection.socket(), question, self.view.as_ref());
-            let answer = question.map(|question| {
-                let answers = &self.answers;
-                let question = answers.about_repository(socket.git_dir(), question);
-                answers.monitor_within(FIRST_LOOK_TIMEOUT, false, question, TokenForm::Builtin)
-            });
-            let (told, slot) = match answer {
-                Some(Answer {
-                    response: Response::Changed(told),
-                    slot,
-                }) => (Some(told), slot),
+            };
+            let answer = self.answers.monitor_within(
+                FIRST_LOOK_TIMEOUT,
+                false,
+                question,
+                TokenForm::Builtin,
+            );
+            let (told, slot) = match answer.response {
+                Response::Changed(told) => (Some(told), answer.slot),
                 _ => (None, None),
             };
             self.statistics.note(start, told.is_some());
@@ -236,6 +252,28 @@ impl Host {
             sent?;
         }
         Ok(())
+    }
+
+    /// The question of the git behind `connection`, which was given `token` last and connected at `socket`. `None` if the
+    /// socket is no longer where git would look for it, if files are seen otherwise there, or if too many ask about the working
+    /// tree: its disk may hang.
+    fn question_of_git(
+        &self,
+        connection: BorrowedFd<'_>,
+        socket: &GitSocket,
+        token: &[u8],
+    ) -> Option<MonitorQuestion> {
+        let _open_question = self.answers.count_open(socket.top()).ok()?;
+        if !socket.is_in_place() {
+            return None;
+        }
+        if token == b"flush" {
+            // It is not a valid token either, so the answer is that everything may have changed.
+            self.answers.report_everything_to_git(socket.top());
+        }
+        let question = socket.question(token.into());
+        let question = peer::question(connection, question, self.view.as_ref())?;
+        Some(self.answers.about_repository(socket.git_dir(), question))
     }
 
     fn answer(
