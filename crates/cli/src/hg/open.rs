@@ -135,9 +135,8 @@ pub(crate) fn state_verification(
 /// # Errors
 /// The repository cannot be opened; the reply says why.
 pub(crate) fn state_places(environment: &Environment) -> Result<Vec<Store>, Reply> {
-    let opened = open_for(environment, "stateFile");
-    let (repository, _) = opened.map_err(|abort| complain(&abort, false))?;
-    Ok(places(environment, &repository))
+    let opened = open(environment).map_err(|abort| complain(&abort, false))?;
+    Ok(places(environment, &opened.repository))
 }
 
 /// Returns a report on the state, or `None` if the configuration wants no state.

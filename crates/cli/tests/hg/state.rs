@@ -34,6 +34,21 @@ impl WorkingCopy {
 }
 
 #[test]
+fn a_state_is_removed_whatever_the_configuration_says_of_it() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("f", "1");
+        for value in ["no", "banana"] {
+            working.write(".hg/hgrc", "");
+            working.vigil(&["status"]);
+            working.write(".hg/hgrc", &format!("[vigil]\nstateFile = {value}\n"));
+            assert!(working.state(&["drop"]).starts_with("removed "), "{value}");
+            assert!(!working.path(".hg/vigil").exists());
+        }
+    }
+}
+
+#[test]
 fn nothing_is_written_but_the_state() {
     for hg in hg_programs() {
         for is_v2 in [false, true] {
