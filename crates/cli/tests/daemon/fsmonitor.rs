@@ -2,16 +2,14 @@
 //! through its socket. Its answers are compared with those of a git without a monitor.
 
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice;
-use rustix::process::{Signal, Uid};
-use rustix::thread::set_thread_res_uid;
+use rustix::process::Signal;
 use vigil_testkit::campaign::{Campaign, run};
 use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::daemon::Daemon;
@@ -19,9 +17,8 @@ use vigil_testkit::kills::{self, KillSettings};
 use vigil_testkit::monitor::{Monitor, Transport};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
-use vigil_testkit::sandbox::skip_test;
 
-use crate::namespaces::{HangingDisk, can_mount_fuse, is_in_namespaces, run_in_namespaces};
+use crate::namespaces::{is_in_namespaces, run_in_namespaces};
 use crate::sandbox::{RunningDaemon, Sandbox, VIGIL};
 
 /// The available gits, each of which is tested, and whether it can ask at a socket.
@@ -50,7 +47,7 @@ fn available_gits() -> Vec<(String, bool)> {
 }
 
 /// Each of those gits with each way that it has to ask: the hook, or the socket of its monitor.
-fn gits_and_ways() -> Vec<(String, bool)> {
+pub(crate) fn gits_and_ways() -> Vec<(String, bool)> {
     let ways = |(git, has_monitor): (String, bool)| {
         let socket = has_monitor.then(|| (git.clone(), true));
         std::iter::once((git, false)).chain(socket)
@@ -104,125 +101,14 @@ fn work_path(sandbox: &Sandbox, name: &str) -> PathBuf {
     sandbox.path("work").join(name)
 }
 
-fn install_monitor(sandbox: &Sandbox, is_socket: bool) {
+pub(crate) fn install_monitor(sandbox: &Sandbox, is_socket: bool) {
     let way = if is_socket { "--socket" } else { "--hook" };
     let output = sandbox.vigil("work", &["fsmonitor", "install", way]);
     assert!(output.status.success(), "{output:?}");
 }
 
-#[test]
-fn the_status_of_the_monitor_says_whether_git_asks() {
-    let sandbox = Sandbox::with_repository();
-    let _serving = sandbox.serve();
-    let status = || {
-        let output = sandbox.vigil("work", &["fsmonitor", "status"]);
-        let text = String::from_utf8(output.stdout).unwrap();
-        (output.status.code(), text)
-    };
-    let (code, text) = status();
-    assert_eq!(code, Some(1));
-    assert!(text.starts_with("git does not ask: "), "{text}");
-    let started = sandbox.vigil("work", &["fsmonitor", "start"]);
-    assert!(started.status.success(), "{started:?}");
-    // Whoever started it, that is not git's monitor.
-    let doctor = sandbox.vigil("work", &["doctor"]);
-    let text = String::from_utf8(doctor.stdout).unwrap();
-    assert!(
-        text.contains("not running: Vigil's daemon serves its socket"),
-        "{text}"
-    );
-    install_monitor(&sandbox, false);
-    let (code, text) = status();
-    assert_eq!(code, Some(0));
-    assert!(text.starts_with("git asks by the hook "), "{text}");
-    install_monitor(&sandbox, true);
-    let started = sandbox.vigil("work", &["fsmonitor", "start"]);
-    assert!(started.status.success());
-    let (code, text) = status();
-    assert_eq!(code, Some(0));
-    assert!(text.starts_with("serves "), "{text}");
-}
-
-#[test]
-fn no_socket_is_served_where_the_configuration_wants_no_daemon() {
-    let sandbox = Sandbox::with_repository();
-    let _serving = sandbox.serve();
-    let answer = |command: &str| {
-        let output = sandbox.vigil("work", &["fsmonitor", command]);
-        let said = String::from_utf8(output.stderr).unwrap();
-        (output.status.code(), said)
-    };
-    assert_eq!(answer("start"), (Some(0), String::new()));
-    sandbox.git_in("work", &["config", "vigil.daemon", "false"]);
-    let refused = "error: the configuration wants no daemon\n".to_owned();
-    assert_eq!(answer("start"), (Some(1), refused.clone()));
-    assert_eq!(answer("stop"), (Some(0), String::new()));
-    sandbox.git_in("work", &["config", "core.fsmonitor", "true"]);
-    assert_eq!(answer("status"), (Some(1), refused));
-}
-
-#[test]
-fn only_one_way_to_ask_can_be_installed() {
-    let sandbox = Sandbox::with_repository();
-    let both = ["fsmonitor", "install", "--hook", "--socket"];
-    let output = sandbox.vigil("work", &both);
-    let said = String::from_utf8(output.stderr).unwrap();
-    let complaint = "error: options '--hook' and '--socket' cannot be used together\nusage: ";
-    assert_eq!(output.status.code(), Some(129));
-    assert!(said.starts_with(complaint), "{said}");
-}
-
-#[test]
-fn without_a_repository_or_a_daemon_the_reason_is_given() {
-    let sandbox = Sandbox::with_repository();
-    let run = |folder: &str, command: &str| {
-        let output = sandbox.vigil(folder, &["fsmonitor", command]);
-        let said = String::from_utf8(output.stderr).unwrap();
-        (output.status.code(), said, output.stdout)
-    };
-    for command in ["start", "stop", "status", "query"] {
-        let (code, said, answer) = run("", command);
-        assert_eq!((code, answer), (Some(128), Vec::new()), "{said}");
-        assert!(said.starts_with("fatal: not a git repository "), "{said}");
-    }
-    let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "query"]);
-    let output = command.env("VIGIL_NO_DAEMON", "1").output().unwrap();
-    assert_eq!(output.stdout, b"vigil:none.0.0:0\n/\n");
-    let reason = "error: VIGIL_NO_DAEMON is set, so no daemon is asked\n";
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), reason);
-    assert_eq!(output.status.code(), Some(1));
-}
-
-#[test]
-fn a_hook_whose_folder_was_deleted_is_told_of_and_uninstalled() {
-    let sandbox = Sandbox::with_repository();
-    sandbox.git_in("work", &["config", "core.fsmonitor", "./before"]);
-    let run = |command: &str| {
-        let output = sandbox.vigil("work", &["fsmonitor", command]);
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).unwrap(),
-        )
-    };
-    for is_installed_again in [false, true] {
-        install_monitor(&sandbox, false);
-        fs::remove_dir_all(sandbox.path("work/.git/vigil")).unwrap();
-        let (code, text) = run("status");
-        assert_eq!(code, Some(1));
-        assert!(text.contains(", which is gone: "), "{text}");
-        if is_installed_again {
-            install_monitor(&sandbox, false);
-            assert_eq!(run("status").0, Some(0));
-        }
-        let (code, text) = run("uninstall");
-        assert_eq!(code, Some(0));
-        assert!(text.contains("unset core.fsmonitor\n"), "{text}");
-    }
-    assert_eq!(run("uninstall").0, Some(1));
-}
-
 /// A repository with folders of tracked and untracked files at some depth.
-fn with_folders() -> Sandbox {
+pub(crate) fn with_folders() -> Sandbox {
     let sandbox = Sandbox::with_repository();
     for name in ["a/b/c", "a/b/d", "x/y"] {
         sandbox.write(&format!("work/{name}/file"), name);
@@ -234,34 +120,6 @@ fn with_folders() -> Sandbox {
         sandbox.write(&format!("work/{name}/new"), name);
     }
     sandbox
-}
-
-#[test]
-fn a_configuration_that_cannot_be_written_is_complained_about_once() {
-    let sandbox = Sandbox::with_repository();
-    sandbox.write("work/.git/config.lock", "");
-    let output = sandbox.vigil("work", &["fsmonitor", "install", "--hook"]);
-    assert_eq!(output.status.code(), Some(1));
-    let printed = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(
-        printed,
-        "error: could not lock config file .git/config: File exists\n"
-    );
-}
-
-#[test]
-fn no_hook_is_installed_that_others_of_a_group_could_not_run() {
-    let sandbox = Sandbox::with_repository();
-    sandbox.git_in("work", &["init", "-q", "--shared=group"]);
-    let config = fs::read(sandbox.path("work/.git/config")).unwrap();
-    let output = sandbox.vigil("work", &["fsmonitor", "install", "--hook"]);
-    assert_eq!(output.status.code(), Some(1));
-    let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(printed.ends_with(": use --global\n"), "{printed}");
-    assert_eq!(fs::read(sandbox.path("work/.git/config")).unwrap(), config);
-    assert!(!sandbox.path("work/.git/vigil").exists());
-    let output = sandbox.vigil("work", &["fsmonitor", "install", "--hook", "--global"]);
-    assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
@@ -345,7 +203,7 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
 }
 
 /// The hook's answer to `token`: the next token, and the paths.
-fn query(sandbox: &Sandbox, token: &str) -> (String, Vec<String>) {
+pub(crate) fn query(sandbox: &Sandbox, token: &str) -> (String, Vec<String>) {
     query_in(sandbox, "work", token)
 }
 
@@ -366,7 +224,7 @@ fn query_in(sandbox: &Sandbox, top: &str, token: &str) -> (String, Vec<String>) 
 }
 
 /// A token since which nothing has changed.
-fn settled_token(sandbox: &Sandbox) -> String {
+pub(crate) fn settled_token(sandbox: &Sandbox) -> String {
     // What is racy is reported again.
     wait_for_tick();
     let mut token = String::new();
@@ -378,7 +236,7 @@ fn settled_token(sandbox: &Sandbox) -> String {
     token
 }
 
-const EVERYTHING: [&str; 1] = ["/"];
+pub(crate) const EVERYTHING: [&str; 1] = ["/"];
 
 #[test]
 fn changes_in_a_sparse_index_are_reported_by_paths() {
@@ -590,196 +448,6 @@ fn the_kill_test_finds_a_git_that_its_monitor_makes_wrong() {
     assert!(!report.is_good() && report.kills <= 1, "{report:?}");
 }
 
-/// The answer of `socket` to a client that sends `bytes`.
-fn socket_answer(socket: &PathBuf, bytes: &[u8]) -> Vec<u8> {
-    let mut stream = UnixStream::connect(socket).unwrap();
-    stream.write_all(bytes).unwrap();
-    stream.shutdown(std::net::Shutdown::Write).unwrap();
-    let mut answer = Vec::new();
-    // If the daemon hangs up, reading may fail.
-    let _ = stream.read_to_end(&mut answer);
-    answer
-}
-
-#[test]
-fn a_stale_socket_is_replaced_and_a_served_one_is_not() {
-    let sandbox = Sandbox::with_repository();
-    let socket = sandbox.path("work/.git/fsmonitor--daemon.ipc");
-    let start = || sandbox.vigil("work", &["fsmonitor", "start"]);
-    let mut serving = sandbox.serve();
-    let other = UnixListener::bind(&socket).unwrap();
-    let refused = start();
-    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-    assert!(
-        String::from_utf8(refused.stderr)
-            .unwrap()
-            .contains("another process serves")
-    );
-    drop(other);
-    assert!(start().status.success() && start().status.success());
-    let serves = || {
-        sandbox
-            .vigil("work", &["fsmonitor", "status"])
-            .status
-            .success()
-    };
-    assert!(serves());
-    // A client that is not at the top of the working tree, or sends no token, is told that everything may have changed.
-    let everything = b"\0/\0";
-    for question in [&b"0010builtin:fake0000"[..], b"0009flush0000", b"00040000"] {
-        let answer = socket_answer(&socket, question);
-        assert!(
-            answer.windows(3).any(|part| part == everything),
-            "{answer:?}"
-        );
-    }
-    for garbage in [&b"GET / HTTP/1.1\r\n"[..], b"0001", b"ffff", b"00"] {
-        assert_eq!(socket_answer(&socket, garbage), b"");
-    }
-    // If another socket takes its place, that is not removed.
-    fs::remove_file(&socket).unwrap();
-    assert!(!serves());
-    assert!(start().status.success());
-    serving.signal(Signal::TERM);
-    serving.wait();
-    assert!(!socket.exists());
-    let serving = sandbox.serve();
-    assert!(start().status.success());
-    serving.signal(Signal::KILL);
-    drop(serving);
-    assert!(socket.exists());
-    let _serving = sandbox.serve();
-    assert!(start().status.success());
-    assert_eq!(socket_answer(&socket, b"0008quit0000"), b"0000");
-    assert!(!socket.exists() && !serves());
-    let file = fs::write(&socket, "");
-    assert!(file.is_ok() && !start().status.success());
-    assert!(socket.exists());
-}
-
-/// A git that is cut off dies of SIGPIPE. Who shares a repository, or is root, may come to another user's socket.
-#[test]
-fn another_users_git_is_told_that_everything_may_have_changed() {
-    let sandbox = Sandbox::with_repository();
-    let socket = sandbox.path("work/.git/fsmonitor--daemon.ipc");
-    let _serving = sandbox.serve();
-    let started = sandbox.vigil("work", &["fsmonitor", "start"]);
-    assert!(started.status.success(), "{started:?}");
-    for (path, mode) in [(sandbox.path(""), 0o755), (socket.clone(), 0o777)] {
-        fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-    }
-    let asked = std::thread::scope(|scope| {
-        let ask = || {
-            let other = Uid::from_raw(65534);
-            let is_other = set_thread_res_uid(other, other, other).is_ok();
-            let questions = [
-                &b"0010builtin:fake0000"[..],
-                b"0009flush0000",
-                b"0008quit0000",
-            ];
-            is_other.then(|| questions.map(|question| socket_answer(&socket, question)))
-        };
-        scope.spawn(ask).join().unwrap()
-    });
-    let Some(answers) = asked else {
-        return skip_test(
-            "a git of another user",
-            "only the superuser can be another user",
-        );
-    };
-    for answer in answers {
-        assert!(answer.windows(3).any(|part| part == b"\0/\0"), "{answer:?}");
-    }
-    assert!(socket.exists());
-}
-
-#[test]
-fn the_daemon_names_its_sockets_and_what_they_are_about() {
-    let sandbox = Sandbox::with_repository();
-    let _serving = sandbox.serve();
-    sandbox.git_in("work", &["worktree", "add", "-q", "../linked"]);
-    let monitors = || sandbox.daemon_status()["monitors"].clone();
-    assert_eq!(monitors(), serde_json::json!([]));
-    for top in ["work", "linked"] {
-        let started = sandbox.vigil(top, &["fsmonitor", "start"]);
-        assert!(started.status.success(), "{started:?}");
-    }
-    let sockets = [
-        ("work", "work/.git/fsmonitor--daemon.ipc"),
-        ("linked", "work/.git/worktrees/linked/fsmonitor--daemon.ipc"),
-    ];
-    let named = sockets.map(|(top, socket)| {
-        serde_json::json!({ "socket": sandbox.path(socket), "path": sandbox.path(top) })
-    });
-    assert_eq!(monitors(), serde_json::json!(named));
-    let (_, table) = sandbox.vigil_daemon(&["status"]);
-    for (top, socket) in sockets.map(|(top, socket)| (sandbox.path(top), sandbox.path(socket))) {
-        let line = format!("git asks about {} at {}\n", top.display(), socket.display());
-        assert!(table.contains(&line), "{table}");
-    }
-    // A monitor whose socket is gone is not listed.
-    fs::remove_file(sandbox.path(sockets[1].1)).unwrap();
-    sandbox.vigil("work", &["fsmonitor", "stop"]);
-    assert_eq!(monitors(), serde_json::json!([]));
-}
-
-#[test]
-fn a_socket_on_a_disk_that_hangs_keeps_no_git_elsewhere_waiting() {
-    if !can_mount_fuse("a socket on a disk that hangs") {
-        return;
-    }
-    run_in_namespaces("fsmonitor::socket_on_a_disk_that_hangs", &["--mount"]);
-}
-
-#[test]
-#[ignore = "run by the test above"]
-fn socket_on_a_disk_that_hangs() {
-    if !is_in_namespaces() {
-        return;
-    }
-    let sandbox = Sandbox::with_repository();
-    sandbox.make_repository("hangs", &[]);
-    let _serving = sandbox.serve();
-    for top in ["work", "hangs"] {
-        let started = sandbox.vigil(top, &["fsmonitor", "start"]);
-        assert!(started.status.success(), "{started:?}");
-    }
-    let _disk = HangingDisk::mount(&sandbox, "hangs");
-    // The list of the sockets that are in place is not finished.
-    let (code, message) = sandbox.vigil_daemon(&["status"]);
-    assert_eq!(code, Some(1), "{message}");
-    let socket = sandbox.path("work/.git/fsmonitor--daemon.ipc");
-    let answer = socket_answer(&socket, b"000aflush\x000000");
-    assert!(answer.contains_str("builtin:"), "{}", answer.as_bstr());
-    sandbox.assert_answered_as_by_git("work");
-}
-
-#[test]
-fn a_flush_makes_earlier_tokens_invalid() {
-    let sandbox = with_folders();
-    sandbox.make_repository("other", &[]);
-    let _serving = sandbox.serve();
-    for top in ["work", "other"] {
-        let started = sandbox.vigil(top, &["fsmonitor", "start"]);
-        assert!(started.status.success(), "{started:?}");
-    }
-    let flush = |top: &str| {
-        let socket = sandbox.path(top).join(".git/fsmonitor--daemon.ipc");
-        let answer = socket_answer(&socket, b"000aflush\x000000");
-        assert!(answer.ends_with(b"\0/\x000000"), "{answer:?}");
-    };
-    let token = settled_token(&sandbox);
-    flush("other");
-    assert_eq!(query(&sandbox, &token).1, Vec::<String>::new());
-    flush("work");
-    let (new, everything) = query(&sandbox, &token);
-    assert_eq!(everything, EVERYTHING);
-    assert_eq!(query(&sandbox, &token).1, EVERYTHING);
-    let (new, _) = query(&sandbox, &new);
-    sandbox.write("work/a/new", "");
-    assert_eq!(query(&sandbox, &new).1, ["a/new"]);
-}
-
 #[test]
 fn git_is_told_of_what_an_audit_finds() {
     let sandbox = with_folders();
@@ -839,131 +507,6 @@ fn linked_worktrees_share_one_inotify_instance() {
         assert_eq!(query_in(&sandbox, top, token).1, changed, "{top}");
     }
     assert_eq!(instances(), of_one);
-}
-
-#[test]
-fn a_repository_that_was_moved_is_not_answered_for() {
-    let sandbox = Sandbox::with_repository();
-    let _serving = sandbox.serve();
-    assert!(
-        sandbox
-            .vigil("work", &["fsmonitor", "start"])
-            .status
-            .success()
-    );
-    fs::rename(sandbox.path("work"), sandbox.path("moved")).unwrap();
-    sandbox.make_repository("work", &[]);
-    let answer = socket_answer(
-        &sandbox.path("moved/.git/fsmonitor--daemon.ipc"),
-        b"0010builtin:fake0000",
-    );
-    assert!(
-        answer.ends_with(b"builtin:none.0.0:0\0/\x000000"),
-        "{answer:?}"
-    );
-}
-
-#[test]
-fn a_repository_elsewhere_is_asked_about_whatever_lies_at_the_top_of_its_working_tree() {
-    for (git, is_socket) in gits_and_ways() {
-        for has_repository_at_top in [true, false] {
-            let sandbox = with_folders();
-            let _serving = sandbox.serve();
-            let top = sandbox.path("work");
-            let git_dir = sandbox.path("elsewhere");
-            let run = |program: &str, arguments: &[&str]| {
-                let mut command = sandbox.command(program, "work", arguments);
-                let output = command.env("GIT_DIR", &git_dir).output().unwrap();
-                assert!(output.status.success(), "{output:?}");
-                String::from_utf8(output.stdout).unwrap()
-            };
-            run(&git, &["init", "-q"]);
-            run(&git, &["config", "core.bare", "false"]);
-            run(&git, &["config", "core.worktree", top.to_str().unwrap()]);
-            sandbox.write("work/.git/info/exclude", "ignored/\n");
-            sandbox.write("work/ignored/file", "");
-            run(&git, &["add", "-f", "ignored/file"]);
-            match has_repository_at_top {
-                true => install_monitor(&sandbox, is_socket),
-                false => fs::remove_dir_all(top.join(".git")).unwrap(),
-            }
-            let way = if is_socket { "--socket" } else { "--hook" };
-            run(VIGIL, &["fsmonitor", "install", way]);
-            let status =
-                |options: &[&str]| run(&git, &[options, &["status", "--porcelain"]].concat());
-            for _ in 0..3 {
-                wait_for_tick();
-                status(&[]);
-            }
-            let (before, _) = sandbox.question_counts();
-            sandbox.write("work/ignored/file", "changed");
-            sandbox.write("work/ignored/new", "");
-            let ours = status(&[]);
-            assert_eq!(ours, status(&["-c", "core.fsmonitor=false"]), "{git}");
-            assert!(ours.contains("?? ignored/new"), "{ours}");
-            assert!(sandbox.question_counts().0 > before, "{git}");
-        }
-    }
-}
-
-#[test]
-fn uninstalling_restores_the_earlier_configuration() {
-    let sandbox = Sandbox::with_repository();
-    let _serving = sandbox.serve();
-    sandbox.git_in("work", &["config", "core.fsmonitor", "./old hook"]);
-    let config = || fs::read_to_string(sandbox.path("work/.git/config")).unwrap();
-    let before = config();
-    for is_socket in [false, true] {
-        install_monitor(&sandbox, is_socket);
-        assert!(config().contains("untrackedCache = true"), "{}", config());
-        // A second installation does not change what is restored.
-        install_monitor(&sandbox, is_socket);
-        let output = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
-        assert!(output.status.success(), "{output:?}");
-        let values = |config: &str| -> Vec<String> {
-            let lines = config.lines().filter(|line| line.contains('='));
-            let mut lines: Vec<String> = lines.map(str::to_owned).collect();
-            lines.sort();
-            lines
-        };
-        assert_eq!(values(&config()), values(&before));
-        assert!(
-            !sandbox
-                .path("work/.git/vigil/vigil-fsmonitor-hook")
-                .is_symlink()
-        );
-        assert!(!sandbox.path("work/.git/fsmonitor--daemon.ipc").exists());
-    }
-    let again = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
-    assert_eq!(again.status.code(), Some(1));
-    // A value that somebody else has set since stays.
-    install_monitor(&sandbox, false);
-    sandbox.git_in("work", &["config", "core.fsmonitor", "mine"]);
-    let output = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
-    assert!(
-        String::from_utf8(output.stdout)
-            .unwrap()
-            .contains("left core.fsmonitor")
-    );
-    assert!(config().contains("mine"));
-    assert!(!config().contains("untrackedCache"));
-}
-
-#[test]
-fn where_there_is_no_git_nothing_is_configured_and_the_reason_said() {
-    let sandbox = Sandbox::with_repository();
-    let told = |arguments: &[&str]| {
-        let mut command = sandbox.command(VIGIL, "work", &[&["fsmonitor"], arguments].concat());
-        let output = command.env("PATH", sandbox.path("")).output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        String::from_utf8(output.stderr).unwrap()
-    };
-    assert_eq!(told(&["install"]), "error: there is no git\n");
-    let cannot = "error: cannot run git: No such file or directory\n";
-    assert_eq!(told(&["uninstall"]), cannot);
-    // It went after it was configured.
-    install_monitor(&sandbox, false);
-    assert_eq!(told(&["uninstall"]), cannot);
 }
 
 #[test]
@@ -1129,29 +672,6 @@ fn seeing_other_mounts() {
         let mut unmount = sandbox.command("umount", "", &["-R", "other"]);
         assert!((0..1000).any(|_| unmount.status().unwrap().success()));
     }
-}
-
-#[test]
-fn installing_follows_no_link_that_came_with_the_repository() {
-    let sandbox = Sandbox::with_repository();
-    sandbox.write("own/rc", "precious\n");
-    let install = || sandbox.vigil("work", &["fsmonitor", "install", "--hook"]);
-    let folder = sandbox.path("work/.git/vigil");
-    let untouched = || {
-        assert_eq!(fs::read(sandbox.path("own/rc")).unwrap(), b"precious\n");
-        let names = fs::read_dir(sandbox.path("own")).unwrap();
-        assert_eq!(names.count(), 1);
-    };
-    symlink(sandbox.path("own"), &folder).unwrap();
-    assert_eq!(install().status.code(), Some(1));
-    untouched();
-    fs::remove_file(&folder).unwrap();
-    fs::create_dir(&folder).unwrap();
-    symlink(sandbox.path("own/rc"), folder.join("fsmonitor.new")).unwrap();
-    assert_eq!(install().status.code(), Some(0));
-    untouched();
-    let uninstalled = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
-    assert_eq!(uninstalled.status.code(), Some(0));
 }
 
 /// Renames a file of `work`.

@@ -9,6 +9,8 @@ mod connections;
 mod event_storms;
 mod faults;
 mod fsmonitor;
+mod fsmonitor_installing;
+mod git_sockets;
 mod impostors;
 mod lifecycle;
 mod limits;
