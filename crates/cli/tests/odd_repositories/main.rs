@@ -1,0 +1,9 @@
+//! Repositories in which something is missing or unusable, compared with git: the same bytes, messages and exit codes.
+
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+
+mod configuration;
+mod index;
+mod objects;
+mod references;
+mod sandbox;
