@@ -1,0 +1,243 @@
+//! Names of objects.
+
+use vigil_testkit::sandbox::{git_is_at_least, skip_test};
+
+use super::sandbox::{Sandbox, VIGIL};
+
+/// Where a commit is expected, git first asks only for the object's type, and its message is about the object that was named.
+#[test]
+fn only_commits_have_parents() {
+    let sandbox = Sandbox::new("sha1");
+    sandbox.git(&["tag", "-a", "-m", "of a blob", "of-blob", "HEAD:late"]);
+    sandbox.git(&["tag", "-a", "-m", "of a tag", "of-tag", "of-blob"]);
+    // Before 2.55, git reported on what the tag leads to.
+    if git_is_at_least("git", 55) {
+        for name in ["of-blob^0", "of-blob~1", "of-tag^", "HEAD:dir~0"] {
+            sandbox.assert_same_cat_file(&["-t", name], b"");
+        }
+    }
+    // An invalid commit: to get from it to a tree, git looks only at its first line.
+    let tree = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
+    for text in [format!("tree {tree}nonsense"), "nonsense\n".to_owned()] {
+        let arguments = [
+            "hash-object",
+            "-w",
+            "--literally",
+            "-t",
+            "commit",
+            "--stdin",
+        ];
+        let made = sandbox.run("git", &arguments, text.as_bytes());
+        let made = String::from_utf8(made.stdout).unwrap();
+        let name = format!("{}:dir/data", made.trim());
+        sandbox.assert_same_cat_file(&["-t", &name], b"");
+        sandbox.assert_same_cat_file(&["--batch-check"], name.as_bytes());
+    }
+}
+
+/// git does not take the path for one that is relative to the directory.
+#[test]
+fn a_path_that_is_not_there_is_not_looked_for_in_the_directory() {
+    let sandbox = Sandbox::new("sha1");
+    for name in ["HEAD:data", ":data", ":1:data", "HEAD:nothing", ":nothing"] {
+        let answers = [VIGIL, "git"].map(|program| {
+            let mut command = sandbox.command(program, "dir", ["cat-file", "-p", name]);
+            let output = command.output().unwrap();
+            (output.status.code(), output.stdout, output.stderr)
+        });
+        assert_eq!(answers[0], answers[1], "{name}");
+    }
+}
+
+/// An object named by its id in the other hash algorithm is shown with ids of that algorithm.
+#[test]
+fn objects_have_ids_in_the_other_hash_algorithm() {
+    let sandbox = Sandbox(vigil_testkit::sandbox::Sandbox::new());
+    if !git_is_at_least("git", 45) {
+        return skip_test(
+            "objects_have_ids_in_the_other_hash_algorithm",
+            "git is older than 2.45",
+        );
+    }
+    sandbox.git(&["config", "core.repositoryFormatVersion", "1"]);
+    sandbox.git(&["config", "extensions.objectFormat", "sha1"]);
+    sandbox.git(&["config", "extensions.compatObjectFormat", "sha256"]);
+    let commit = |name: &str| {
+        sandbox.write(name, format!("{name}\n"));
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-q", "-m", name]);
+    };
+    commit("file");
+    commit("dir/sub");
+    sandbox.git(&["checkout", "-q", "-b", "other"]);
+    commit("theirs");
+    sandbox.git(&["tag", "-a", "-m", "tagged", "v1"]);
+    sandbox.git(&["checkout", "-q", "main"]);
+    commit("ours");
+    sandbox.write("empty", "");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "with an empty file"]);
+    // The merge commit contains the tag that was merged.
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "merge", "v1"]);
+
+    let mut names = Vec::new();
+    for name in [
+        "HEAD",
+        "HEAD^{tree}",
+        "HEAD:file",
+        "HEAD:dir",
+        "HEAD:empty",
+        "v1",
+        "HEAD~2",
+        "HEAD^^{tree}",
+    ] {
+        let other = sandbox.git(&["rev-parse", "--output-object-format=sha256", name]);
+        names.push(other.trim().to_owned());
+    }
+    // Starting from a commit or tag named this way, git does not get to other objects.
+    for suffix in [":dir/sub", ":dir", ":nothing"] {
+        names.push(format!("{}{suffix}", names[1]));
+    }
+    names.push("a".repeat(64));
+    names.push("0".repeat(64));
+    // In a batch, git does not find an empty tree that no commit has.
+    let empty_tree = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
+    for name in names.iter().map(String::as_str).chain([empty_tree]) {
+        for option in ["-e", "-t", "-s", "-p", "tree", "blob", "commit"] {
+            sandbox.assert_same_cat_file(&[option, name], b"");
+        }
+    }
+    let input = names.join("\n") + "\nHEAD\n";
+    for option in [
+        "--batch",
+        "--batch-check",
+        "--batch-check=%(objecttype) %(objectname) %(objectsize:disk) %(rest)",
+    ] {
+        sandbox.assert_same_cat_file(&[option], input.as_bytes());
+    }
+    let commands: String = names
+        .iter()
+        .map(|name| format!("contents {name}\ninfo {name}\n"))
+        .collect();
+    sandbox.assert_same_cat_file(&["--batch-command"], commands.as_bytes());
+
+    // So is the base of a delta.
+    let lines: String = (0..200).map(|line| format!("{line}\n")).collect();
+    let mut input_of_deltas = String::new();
+    for last in 0..3 {
+        sandbox.write("long", format!("{lines}{last}\n"));
+        sandbox.git(&["add", "long"]);
+        sandbox.git(&["commit", "-q", "-m", "long"]);
+        let id = sandbox.git(&["rev-parse", "--output-object-format=sha256", ":long"]);
+        input_of_deltas.push_str(&id);
+    }
+    sandbox.git(&["repack", "-adfq"]);
+    for format in ["%(deltabase)", "%(objectsize) %(deltabase)"] {
+        let option = format!("--batch-check={format}");
+        sandbox.assert_same_cat_file(&[&option], input_of_deltas.as_bytes());
+    }
+
+    // Contents are rewritten as if the object had been named by its own id.
+    sandbox.write(".mailmap", "New Name <new@name> <author@example.com>\n");
+    sandbox.write(".gitattributes", "*.up filter=up diff=up\n*.id ident\n");
+    sandbox.git(&["config", "filter.up.smudge", "tr a-z A-Z"]);
+    sandbox.git(&["config", "diff.up.textconv", "tr a-z 0-9 <"]);
+    for option in ["--batch", "--batch-check"] {
+        sandbox.assert_same_cat_file(&[option, "--use-mailmap"], input.as_bytes());
+        for transform in ["--filters", "--textconv"] {
+            for path in ["", " a.up", " b.id"] {
+                let lines = names.iter().map(|name| format!("{name}{path}\n"));
+                for line in lines {
+                    sandbox.assert_same_cat_file(&[option, transform], line.as_bytes());
+                }
+            }
+        }
+    }
+}
+
+/// In a batch, git says nothing about references that look like ids, wherever in a name the id is.
+#[test]
+fn ids_that_are_names_of_references_are_taken_for_ids() {
+    let sandbox = Sandbox::new("sha1");
+    let id = sandbox.git(&["rev-parse", "HEAD"]);
+    let id = id.trim();
+    sandbox.git(&["update-ref", &format!("refs/heads/{id}"), "HEAD~1"]);
+    for end in ["", "~1", "^", "^^{tree}", "~1:file", "^{tree}", ":file"] {
+        let name = format!("{id}{end}");
+        sandbox.assert_same_cat_file(&["--batch-check"], name.as_bytes());
+    }
+}
+
+#[test]
+fn a_long_chain_of_tags_is_followed_to_its_end() {
+    let sandbox = Sandbox::new("sha1");
+    let start = sandbox.git(&["rev-parse", "HEAD"]);
+    let mut stream = String::new();
+    for number in 0..400 {
+        let from = match number {
+            0 => start.trim().to_owned(),
+            number => format!(":{number}"),
+        };
+        let mark = number + 1;
+        stream.push_str(&format!(
+            "tag c{number}\nmark :{mark}\nfrom {from}\ntagger T <t@t> 1 +0000\ndata 0\n"
+        ));
+    }
+    sandbox.run("git", &["fast-import", "--quiet"], stream.as_bytes());
+    let mut names = String::new();
+    for tag in ["c126", "c127", "c128", "c399"] {
+        for end in [
+            "",
+            "^{}",
+            "^{commit}",
+            "^{tree}",
+            "^{blob}",
+            "~1",
+            ":file",
+            "^{/se}",
+        ] {
+            names.push_str(&format!("{tag}{end}\n"));
+        }
+        sandbox.assert_same_cat_file(&["-p", &format!("{tag}:file")], b"");
+        sandbox.assert_same_cat_file(&["tree", tag], b"");
+    }
+    names.push_str(":/second\n");
+    sandbox.assert_same_cat_file(&["--batch-check"], names.as_bytes());
+}
+
+#[test]
+fn the_type_that_a_tag_names_counts_until_the_object_is_read() {
+    for kind in ["blob", "tree", "nonsense", "commit"] {
+        let sandbox = Sandbox::new("sha1");
+        let id = sandbox.git(&["rev-parse", "HEAD~1"]);
+        let id = id.trim();
+        let length = if kind == "commit" { 39 } else { 40 };
+        let text = format!("object {}\ntype {kind}\ntag bad\n\nx\n", &id[..length]);
+        let arguments = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"];
+        let tag = sandbox.run("git", &arguments, text.as_bytes()).stdout;
+        std::fs::write(sandbox.top().join(".git/refs/tags/bad"), tag).unwrap();
+        for end in [
+            "^{}",
+            "^{commit}",
+            "^{tag}",
+            "^{tree}",
+            "^{blob}",
+            "^{object}",
+            "^{/x}",
+            ":file",
+        ] {
+            sandbox.assert_same_cat_file(&["--batch-check"], format!("bad{end}\n").as_bytes());
+        }
+        for option in ["-t", "-p", "-e", "commit", "tree", "blob", "tag"] {
+            sandbox.assert_same_cat_file(&[option, "bad"], b"");
+        }
+        for option in ["-t", "-p", "-e"] {
+            sandbox.assert_same_cat_file(&[option, "bad^{}"], b"");
+            sandbox.assert_same_cat_file(&[option, "bad^{commit}"], b"");
+        }
+        // Messages already printed affect what follows.
+        sandbox.assert_same_cat_file(&["--batch-check"], b"bad^{}\nHEAD~1\nHEAD\nHEAD~2:file\n");
+        sandbox.assert_same_cat_file(&["--batch-check"], b"HEAD~1\nbad^{}\nHEAD\n");
+        sandbox.assert_same_cat_file(&["--batch-check"], b":/second\nbad^{}\n");
+    }
+}
