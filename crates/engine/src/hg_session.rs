@@ -21,7 +21,7 @@ mod working_copy;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
@@ -370,7 +370,6 @@ impl HgSession {
             true => IgnoredMode::Traditional,
             false => IgnoredMode::No,
         };
-        let question = vigil_scan::question::number(UntrackedMode::All, ignored);
         let ignore = &request.ignore;
         let (serial, tracked) = (recorded.serial, &recorded.tracked);
         let known = &mut self.ignored;
@@ -384,7 +383,14 @@ impl HgSession {
             ignored_directories,
         };
         let (compared, look_again) = (&mut self.compared, &mut self.look_again);
-        let root = &self.root;
+        let kept = watched.zip(memory).map(|(watched, memory)| KeptFindings {
+            watched,
+            memory,
+            recorded,
+            ignore,
+            ignored,
+            root: &self.root,
+        });
         let question_of = HgQuestion {
             request,
             dirstate: &recorded.dirstate,
@@ -394,27 +400,9 @@ impl HgSession {
         };
         let mut has_unreadable = HasUnreadable(false);
         let status = status_of(&question_of, &files, |system, look| {
-            let found = match (watched, memory) {
-                (Some(watched), Some(memory)) => {
-                    let key = FindingsKey {
-                        question,
-                        index: recorded.serial,
-                        attribute_tree: None,
-                        rules: ignore.digest(),
-                        top: top_of(root)?,
-                    };
-                    let ignored_changes = IgnoredChanges {
-                        tracked: &recorded.tracked,
-                        ignore,
-                    };
-                    let change_filter = (ignored == IgnoredMode::No)
-                        .then_some(&ignored_changes as &dyn ChangeFilter);
-                    let with = |path: &BStr| system.compared_with(path);
-                    let outdated = compared.take_outdated(system.store_seen(), with);
-                    watched.invalidate_entries(&outdated);
-                    scan_what_changed(watched, key, change_filter, recorded, memory, system, look)
-                }
-                (_, memory) => look(ScanInputs {
+            let found = match kept {
+                Some(kept) => kept.bring_up_to_date(system, compared, look),
+                None => look(ScanInputs {
                     memory,
                     ..ScanInputs::default()
                 })
@@ -582,7 +570,7 @@ impl HgSession {
     }
 
     /// The top of the working copy.
-    pub fn root(&self) -> &std::path::Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
@@ -622,29 +610,54 @@ impl HgSession {
     }
 }
 
-/// Brings the findings up to date by looking at what changed, or at everything if that is not known.
-fn scan_what_changed<'w>(
-    watched: &'w mut WatchedFindings,
-    key: FindingsKey,
-    change_filter: Option<&dyn ChangeFilter>,
-    recorded: &Recorded,
-    memory: &ScanMemory,
-    system: &HgSystem<'_>,
-    look: &dyn Fn(ScanInputs<'_>) -> Result<Findings, ScanError>,
-) -> Result<Cow<'w, Findings>, ScanError> {
-    let scan = |focus: Option<&Focus>, watch: &dyn Watch| {
-        look(ScanInputs {
-            focus,
-            memory: Some(memory),
-            watch: Some(watch),
+/// The findings that a daemon keeps, and what they depend on.
+struct KeptFindings<'k> {
+    watched: &'k mut WatchedFindings,
+    memory: &'k ScanMemory,
+    recorded: &'k Recorded,
+    ignore: &'k Ignore,
+    /// Whether ignored files are asked for.
+    ignored: IgnoredMode,
+    root: &'k Path,
+}
+
+impl<'k> KeptFindings<'k> {
+    /// Brings the findings up to date by looking at what changed, or at everything if that is not known.
+    fn bring_up_to_date(
+        self,
+        system: &HgSystem<'_>,
+        compared: &mut ComparedFiles,
+        look: &dyn Fn(ScanInputs<'_>) -> Result<Findings, ScanError>,
+    ) -> Result<Cow<'k, Findings>, ScanError> {
+        let (watched, tracked) = (self.watched, &self.recorded.tracked);
+        let key = FindingsKey {
+            question: vigil_scan::question::number(UntrackedMode::All, self.ignored),
+            index: self.recorded.serial,
+            attribute_tree: None,
+            rules: self.ignore.digest(),
+            top: top_of(self.root)?,
+        };
+        let changes = IgnoredChanges {
+            tracked,
+            ignore: self.ignore,
+        };
+        let filter = (self.ignored == IgnoredMode::No).then_some(&changes as &dyn ChangeFilter);
+        let with = |path: &BStr| system.compared_with(path);
+        watched.invalidate_entries(&compared.take_outdated(system.store_seen(), with));
+        let scan = |focus: Option<&Focus>, watch: &dyn Watch| {
+            look(ScanInputs {
+                focus,
+                memory: Some(self.memory),
+                watch: Some(watch),
+            })
+        };
+        let found = watched.findings(key, filter, Vec::new, tracked, scan, None)?;
+        watched.invalidate_entries(&system.look_again());
+        Ok(match found {
+            Found::Fresh(findings) => Cow::Owned(*findings),
+            Found::Kept => watched.known().map(Cow::Borrowed).unwrap_or_default(),
         })
-    };
-    let found = watched.findings(key, change_filter, Vec::new, &recorded.tracked, scan, None)?;
-    watched.invalidate_entries(&system.look_again());
-    Ok(match found {
-        Found::Fresh(findings) => Cow::Owned(*findings),
-        Found::Kept => watched.known().map(Cow::Borrowed).unwrap_or_default(),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -239,20 +240,8 @@ impl Subject<'_> {
         warnings: &mut Vec<u8>,
     ) -> Result<HgStatus, Abort> {
         let repository = self.repository;
-        // Paths that are asked for by name are looked up in the ignore patterns.
-        let names = !self.matcher.named().is_empty();
         let mut session = self.session.borrow_mut();
-        let looks_for_others = self.unknown || self.ignored;
-        let files = match looks_for_others || names || session.keeps_all() {
-            true => repository
-                .ignore_files(self.config, self.process)
-                .map_err(|abort| match looks_for_others {
-                    true => abort,
-                    // Mercurial needs them only for some of these paths.
-                    false => Abort::unsupported("ignore files that cannot be looked at"),
-                })?,
-            false => Vec::new(),
-        };
+        let files = self.ignore_files(&session)?;
         let read = session.ignore(&files);
         let (ignore, failure) = match &read.ignore {
             Ok(ignore) => (ignore.clone(), None),
@@ -288,7 +277,7 @@ impl Subject<'_> {
             ignored: self.ignored,
         })?;
         self.leave_out_subrepositories(&mut status);
-        let mut walk_abort = status.bad.iter().find_map(|bad| bad.abort.clone());
+        let walk_abort = status.bad.iter().find_map(|bad| bad.abort.clone());
         status.bad.retain(|bad| bad.abort.is_none());
         if let Some(question) = self.large_files_question()
             && is_known.is_none()
@@ -309,24 +298,44 @@ impl Subject<'_> {
         // Warnings about sparse profiles come before those about files.
         let mut bad = self.bad_path_messages(&all, is_known.is_some())?;
         bad.splice(0..0, sparse_warnings);
-        if status.ignore_use == Some(IgnoreUse::AfterTheWalk) {
-            add_lines(warnings, &bad);
-            walk_abort.take().map_or(Ok(()), Err)?;
-        }
-        if status.ignore_use.is_some() {
-            add_lines(warnings, &read.warnings);
-            if let Some(abort) = failure {
-                return Err(abort);
+        match status.ignore_use {
+            None => add_lines(warnings, &bad),
+            Some(IgnoreUse::AfterTheWalk) => {
+                add_lines(warnings, &bad);
+                walk_abort.clone().map_or(Ok(()), Err)?;
+                add_lines(warnings, &read.warnings);
+                failure.map_or(Ok(()), Err)?;
             }
-        }
-        if status.ignore_use != Some(IgnoreUse::AfterTheWalk) {
-            add_lines(warnings, &bad);
+            Some(IgnoreUse::BeforeTheWalk) => {
+                add_lines(warnings, &read.warnings);
+                failure.map_or(Ok(()), Err)?;
+                add_lines(warnings, &bad);
+            }
         }
         let others = status.ignore_failure.take().or(status.failure.take());
         match walk_abort.or(others) {
             Some(abort) => Err(abort),
             None => Ok(status),
         }
+    }
+
+    /// The files with ignore patterns, if `session` needs them for the answer.
+    ///
+    /// # Errors
+    /// They cannot be found out.
+    fn ignore_files(&self, session: &HgSession) -> Result<Vec<PathBuf>, Abort> {
+        let looks_for_others = self.unknown || self.ignored;
+        // Paths that are asked for by name are looked up in the ignore patterns.
+        let names = !self.matcher.named().is_empty();
+        if !looks_for_others && !names && !session.keeps_all() {
+            return Ok(Vec::new());
+        }
+        let files = self.repository.ignore_files(self.config, self.process);
+        files.map_err(|abort| match looks_for_others {
+            true => abort,
+            // Mercurial needs them only for some of these paths.
+            false => Abort::unsupported("ignore files that cannot be looked at"),
+        })
     }
 
     /// Removes paths in subrepositories that are not recorded or could not be looked at: a subrepository may be missing, or

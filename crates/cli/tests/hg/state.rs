@@ -41,7 +41,7 @@ fn a_state_is_removed_whatever_the_configuration_says_of_it() {
         for value in ["no", "banana"] {
             working.write(".hg/hgrc", "");
             working.vigil(&["status"]);
-            working.write(".hg/hgrc", &format!("[vigil]\nstateFile = {value}\n"));
+            working.write(".hg/hgrc", format!("[vigil]\nstateFile = {value}\n"));
             assert!(working.state(&["drop"]).starts_with("removed "), "{value}");
             assert!(!working.path(".hg/vigil").exists());
         }
