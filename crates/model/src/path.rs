@@ -2,6 +2,9 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
+/// The greatest length of a path that the system takes, in bytes (`PATH_MAX`, without the NUL; path_resolution(7)).
+pub const PATH_LEN_MAX: usize = 4095;
+
 /// The part of `path` before its last `/`, or the empty path.
 pub fn parent(path: &BStr) -> &BStr {
     match path.rfind_byte(b'/') {

@@ -97,8 +97,8 @@ impl KeptFindings {
 
     /// Moves on to the entries `now`, which differ by `tree_diff` from those in `before`. Entries that changed are
     /// looked at the next time. So are those that were found to differ and may now match the same entry, by
-    /// `is_in_doubt`. Returns false if there are more than `files_max` of these: the findings are then of no use any
-    /// more.
+    /// `is_in_doubt`. Returns false if there are more than `files_max` of these, or in directories whose paths are too
+    /// long for the system: the findings are then of no use any more.
     #[must_use]
     pub fn move_to(
         &mut self,
@@ -138,6 +138,8 @@ impl KeptFindings {
             if self.invalid_entries.len() > files_max {
                 return false;
             }
+            // Its files are reported as such.
+            let Some(path) = path else { return false };
             // A number that was given up may be another directory's now; the path tells.
             match before.find_directory(path.as_ref()) {
                 None => {

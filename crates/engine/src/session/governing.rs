@@ -95,11 +95,10 @@ pub(super) fn governed_otherwise(
         let mut names = GOVERNING.iter();
         names.any(|name| entries(before, *number, name) != entries(now, *number, name))
     };
-    // Governing files in folders that are gone do not matter.
-    let others = tree_diff
-        .directories
-        .iter()
-        .filter(|(number, _)| is_other(number));
+    // Governing files in folders that are gone do not matter, nor do those where no folder can be.
+    let present = tree_diff.directories.iter();
+    let present = present.filter_map(|(number, path)| Some((number, path.as_ref()?)));
+    let others = present.filter(|(number, _)| is_other(number));
     let is_checked_out = |path: BString| {
         let on_disk = top.map(|top| top.join(path.to_path_lossy()));
         on_disk.is_some_and(|path| lstat_path(&path).is_ok_and(|stat| stat.is_file()))
@@ -112,6 +111,6 @@ pub(super) fn governed_otherwise(
             old != new && (is_left_out || !is_checked_out(join(path, BStr::new(name))))
         })
     };
-    let counting = others.filter(|(number, path)| counts(**number, path.as_ref()));
+    let counting = others.filter(|(number, path)| counts(**number, path.as_bstr()));
     counting.map(|(_, path)| path.clone()).collect()
 }

@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::blocks::{Damaged, DirNumber};
 use super::layout::{DirectoryBlock, FileRecord, Files, FilesBlock, Header};
 use super::tree::{Directory, Tracked};
-
-/// The longest directory path, in bytes, that is accepted from blocks which another process wrote: the system accepts
-/// none longer (`PATH_MAX`).
-const PATH_LEN_MAX: usize = 4096;
+use crate::path::PATH_LEN_MAX;
 
 /// What a walk through the tree of a [`Tracked`] may still come across. The initial values are limited both by what the
 /// tree says it has and by what its blocks have room for. Several threads may share it.
@@ -68,7 +65,8 @@ impl Tracked {
         }
     }
 
-    /// The greatest length of a directory path, in bytes.
+    /// The greatest length of a directory path, in bytes. From blocks that another process wrote, none is accepted that is longer
+    /// than the system takes.
     pub(super) fn path_len_max(&self) -> usize {
         let untrusted_len = self.blocks().untrusted_len();
         untrusted_len.map_or(usize::MAX, |_| PATH_LEN_MAX)

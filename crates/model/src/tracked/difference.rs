@@ -12,6 +12,7 @@ use super::builder::{BlockSink, Builder};
 use super::memory::Store;
 use super::tree::{Directory, Tracked};
 use crate::index::{Entry, EntrySink, Index};
+use crate::path::PATH_LEN_MAX;
 
 /// When more differences than this are stacked, all blocks are copied into one place.
 const DEPTH_MAX: u32 = 4;
@@ -19,8 +20,9 @@ const DEPTH_MAX: u32 = 4;
 /// The differences between an older tree and a new one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeDiff {
-    /// Directories with a new block, and their paths (without a trailing slash; empty for the top).
-    pub directories: BTreeMap<DirNumber, BString>,
+    /// Directories with a new block, and their paths (without a trailing slash; empty for the top). `None` stands for paths that
+    /// are longer than the system takes: one path in an index may have very many directories.
+    pub directories: BTreeMap<DirNumber, Option<BString>>,
     /// Directories that were removed.
     pub removed: BTreeSet<DirNumber>,
     /// The keys of new blocks of files.
@@ -117,7 +119,7 @@ struct Difference<'b> {
     directories: Store,
     files: Store,
     /// The paths of directories with a new block.
-    paths: BTreeMap<DirNumber, BString>,
+    paths: BTreeMap<DirNumber, Option<BString>>,
     /// All directories of the new tree.
     seen: BTreeSet<DirNumber>,
     next_directory: DirNumber,
@@ -148,7 +150,8 @@ impl BlockSink for Difference<'_> {
     fn directory(&mut self, number: DirNumber, path: &BStr, block: &[u8]) {
         if self.base.blocks().directory(number) != Ok(block) {
             self.directories.put(number, block);
-            self.paths.insert(number, path.to_owned());
+            let path = (path.len() <= PATH_LEN_MAX).then(|| path.to_owned());
+            self.paths.insert(number, path);
         }
     }
 
@@ -279,6 +282,27 @@ impl Blocks for Layered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::RecordedStat;
+    use crate::index::EntryFlags;
+    use crate::mode::FileMode;
+    use crate::{HashKind, ObjectId};
+
+    /// Otherwise a path of 200 KB would take 10 GB.
+    #[test]
+    fn paths_that_are_too_long_for_the_system_are_not_kept() {
+        let id = ObjectId::null(HashKind::Sha1);
+        let file = || {
+            let stat = RecordedStat::default();
+            Entry::new(stat, FileMode::FILE, id, EntryFlags::default())
+        };
+        let path = BString::from(format!("{}f", "p/".repeat(10_000)));
+        let before = Tracked::of_records(HashKind::Sha1, [(BStr::new("a"), file())]);
+        let (_, tree_diff) = before.updated_to_records([(path.as_ref(), file())]);
+        assert_eq!(tree_diff.directories.len(), 10_001);
+        let kept = tree_diff.directories.values().flatten();
+        let len: usize = kept.map(|path| path.len()).sum();
+        assert!(len <= PATH_LEN_MAX * PATH_LEN_MAX);
+    }
 
     #[test]
     fn a_number_that_is_given_again_is_not_removed() {
@@ -288,7 +312,7 @@ mod tests {
             ..TreeDiff::default()
         };
         let given_again = || TreeDiff {
-            directories: [(5, "b".into())].into(),
+            directories: [(5, Some("b".into()))].into(),
             files: [7].into(),
             ..TreeDiff::default()
         };
