@@ -362,6 +362,7 @@ fn an_empty_variable_names_no_folder() {
         ("GIT_DIR", ""),
         ("GIT_DIR", ".git"),
         ("GIT_COMMON_DIR", ""),
+        ("GIT_GRAFT_FILE", ""),
     ] {
         let mut sandbox = vigil_testkit::sandbox::Sandbox::new();
         sandbox.commit("first");

@@ -287,10 +287,12 @@ impl LinkFiles {
         let directory = repo.work_tree.as_deref();
         let directory = directory.unwrap_or(environment.working_directory());
         let place = |variable: &str, default: &str| -> PathBuf {
-            environment.get(variable).map_or_else(
-                || repo.common_dir.join(default),
-                |path| directory.join(OsStr::from_bytes(path)),
-            )
+            match environment.get(variable) {
+                None => repo.common_dir.join(default),
+                // There is no such file.
+                Some(path) if path.is_empty() => PathBuf::new(),
+                Some(path) => directory.join(OsStr::from_bytes(path)),
+            }
         };
         let grafts = place("GIT_GRAFT_FILE", "info/grafts");
         Self {
