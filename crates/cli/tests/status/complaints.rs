@@ -207,9 +207,9 @@ fn below_an_unlistable_folder_only_tracked_files_are_reported() {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     };
     mode(&above, 0o755);
-    let same = |folder: &str, rights, arguments: &[&str]| {
+    let same = |folder: &str, rights, command, arguments: &[&str]| {
         let printed = |program: &std::ffi::OsStr| {
-            let options = ["-c", "safe.directory=*", "--no-optional-locks", "status"];
+            let options = ["-c", "safe.directory=*", "--no-optional-locks", command];
             let arguments = [&options, arguments].concat();
             let mut command = sandbox.command(program, sandbox.top(), arguments);
             let output = command.uid(NOBODY).gid(NOBODY).output().unwrap();
@@ -217,7 +217,10 @@ fn below_an_unlistable_folder_only_tracked_files_are_reported() {
             [output.stdout, output.stderr].map(|printed| String::from_utf8(printed).unwrap())
         };
         let (ours, theirs) = (printed(vigil.as_ref()), printed("git".as_ref()));
-        assert_eq!(ours, theirs, "{folder:?} {rights:o} {arguments:?}");
+        assert_eq!(
+            ours, theirs,
+            "{folder:?} {rights:o} {command} {arguments:?}"
+        );
     };
     for (folder, rights) in [
         ("", 0o711),
@@ -227,6 +230,7 @@ fn below_an_unlistable_folder_only_tracked_files_are_reported() {
         ("far/deep", 0o700),
         ("far/deep", 0o711),
         ("far/deep/deeper", 0o711),
+        ("dir", 0o700),
     ] {
         mode(&sandbox.top().join(folder), rights);
         for arguments in [
@@ -242,8 +246,11 @@ fn below_an_unlistable_folder_only_tracked_files_are_reported() {
             &["-s", "far/*"],
             &["-s", "dir/"],
         ] {
-            same(folder, rights, arguments);
+            same(folder, rights, "status", arguments);
         }
+        // Files that cannot be looked at differ if HEAD has them.
+        same(folder, rights, "describe", &["--always", "--dirty"]);
+        same(folder, rights, "describe", &["--always", "--broken"]);
         mode(&sandbox.top().join(folder), 0o755);
     }
 }

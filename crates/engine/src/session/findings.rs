@@ -12,8 +12,9 @@ use super::selected::select_from_findings;
 use super::watched::{self, FindingsKey, Found, WatchedFindings};
 use super::*;
 use crate::git_system::GitSystem;
+use vigil_model::tracked::ByPath;
 use vigil_rules::ignore::IgnoreRules;
-use vigil_scan::{Focus, PathFilter, ScanError, Watch};
+use vigil_scan::{Focus, Observed, PathFilter, ScanError, Watch};
 
 /// Which part of the working tree to look at.
 pub(super) struct Part {
@@ -54,7 +55,25 @@ impl Session {
             findings.untracked.clear();
             findings.ignored.clear();
         }
+        if request.as_diff_index {
+            self.count_unseen_as_missing(&mut findings);
+        }
         Ok(findings)
+    }
+
+    /// Makes tracked files that could not be looked at missing: `git diff-index` says nothing about them.
+    fn count_unseen_as_missing(&self, findings: &mut Findings) {
+        let unseen = std::mem::take(&mut findings.unknown);
+        let Some(index) = self.index.as_ref().filter(|_| !unseen.is_empty()) else {
+            return;
+        };
+        let mut entries = ByPath::new(&index.tracked);
+        let found = unseen
+            .iter()
+            .filter_map(|unseen| entries.find_first(unseen.path.as_bstr()))
+            .map(|entry| (entry.number, Observed::Missing));
+        findings.tracked.extend(found);
+        findings.tracked.sort_by_key(|&(number, _)| number);
     }
 
     /// Returns the part of the kept findings that `pathspec` selects. `None` if too little is known, or `pathspec` selects
