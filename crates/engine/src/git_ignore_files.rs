@@ -20,7 +20,7 @@ use vigil_model::path::join;
 use vigil_model::raw_text::{raw, text_bytes};
 
 use vigil_rules::ignore::IgnoreRules;
-use vigil_scan::{IgnoreScope, ListedDirectory, RulesFile, RulesWarning};
+use vigil_scan::{IgnoreScope, ListedDirectory, PATH_LEN_MAX, RulesFile, RulesWarning};
 use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
 
@@ -198,7 +198,8 @@ pub(crate) fn rules_in(
         }
         Some(contents)
     };
-    if directory.listing.find(FILE_NAME).is_none() {
+    let is_too_long = shown().len() > PATH_LEN_MAX;
+    if directory.listing.find(FILE_NAME).is_none() && !is_too_long {
         return match left_out(warnings) {
             None => (above.clone(), RulesFile::Absent),
             // The warning must be repeated for each question,
@@ -207,7 +208,12 @@ pub(crate) fn rules_in(
             Some(LimitedBlob::Contents(contents)) => (with_file(&contents), RulesFile::Unproven),
         };
     }
-    match read_ignore_file(directory.dir) {
+    let read = match is_too_long {
+        // git opens it by this path, whether it is there or not.
+        true => Err(Errno::NAMETOOLONG),
+        false => read_ignore_file(directory.dir),
+    };
+    match read {
         Ok((None, _)) => {
             if (directory.asks_for_rules)() {
                 warnings.push(too_large());

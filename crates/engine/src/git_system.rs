@@ -32,6 +32,7 @@ use vigil_scan::{
 
 use crate::checked_out::checked_out;
 use crate::git_ignore_files::{self, Rules};
+use crate::status::Change;
 
 /// The length, in bytes, that no target of a symbolic link has (`PATH_MAX`, path_resolution(7)).
 const LINK_LEN_MAX: u64 = 4096;
@@ -241,11 +242,19 @@ pub(crate) fn warnings(unlisted: &[Unseen], of_rules: Vec<RulesWarning>) -> Vec<
     all
 }
 
-/// Returns git's lines about tracked files that could not be looked at.
-pub(crate) fn unknown(files: &[Unseen]) -> Vec<BString> {
-    let lines = files
-        .iter()
-        .map(|unseen| format_bytes(&[&unseen.path, b": ", errno::text(unseen.reason).as_bytes()]));
+/// Returns git's lines about tracked files that could not be looked at, given all `changes` in order: git looks at each side of a
+/// conflict.
+pub(crate) fn unknown(files: &[Unseen], changes: &[(BString, Change)]) -> Vec<BString> {
+    let lines = files.iter().flat_map(|unseen| {
+        let found = changes.binary_search_by(|(path, _)| path.cmp(&unseen.path));
+        let sides = match found.ok().and_then(|at| changes.get(at)) {
+            Some((_, Change::Unmerged(change))) => change.stages.iter().flatten().count(),
+            _ => 1,
+        };
+        let text = errno::text(unseen.reason);
+        let line = format_bytes(&[&unseen.path, b": ", text.as_bytes()]);
+        std::iter::repeat_n(line, sides)
+    });
     let mut all: Vec<BString> = lines.collect();
     all.sort_unstable();
     all

@@ -10,7 +10,10 @@ use vigil_linux::Errno;
 use vigil_linux::dir::open_dir_at;
 
 /// The longest path that the kernel and git accept (`PATH_MAX` without its NUL).
-pub(super) const PATH_LEN_MAX: usize = 4095;
+pub const PATH_LEN_MAX: usize = 4095;
+
+/// The longest name that the kernel accepts (`NAME_MAX`).
+pub(super) const NAME_LEN_MAX: usize = 255;
 
 /// A directory that stays open while tasks need it.
 #[derive(Debug)]
@@ -52,14 +55,14 @@ impl Drop for OpenDir<'_> {
 
 /// A name with the NUL that system calls need, on the stack.
 pub(super) struct CName {
-    bytes: [u8; 256],
+    bytes: [u8; NAME_LEN_MAX + 1],
 }
 
 impl CName {
-    /// `None` for a name that no file can have: longer than 255 bytes. A NUL in the name ends it.
+    /// `None` for a name that no file can have: it is too long. A NUL in the name ends it.
     #[inline]
     pub(super) fn new(name: &[u8]) -> Option<Self> {
-        let mut bytes = [0; 256];
+        let mut bytes = [0; NAME_LEN_MAX + 1];
         let (head, tail) = bytes.split_at_mut_checked(name.len())?;
         if tail.is_empty() {
             return None;

@@ -1,15 +1,13 @@
 //! The tracked files of one directory, and those of a directory that is gone.
 
-use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{AtFlags, statat};
 use vigil_linux::Errno;
-use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::path::join;
 use vigil_model::tracked::{DirNumber, TrackedFile};
 
@@ -17,7 +15,7 @@ use super::ScanError;
 use super::cache::Wanted;
 use super::entries::{Comparisons, Place, check};
 use super::findings::{Findings, Observed, Unseen};
-use super::open::{OpenDir, PATH_LEN_MAX};
+use super::open::{NAME_LEN_MAX, OpenDir, PATH_LEN_MAX};
 use super::pool::Local;
 use super::position::{CurrentDir, DirPosition};
 use super::walk::{Task, Walk};
@@ -208,12 +206,26 @@ impl Walk<'_> {
         if path.len() > PATH_LEN_MAX {
             return (Err(Errno::NAMETOOLONG), false);
         }
-        let inside = self.scan.work_tree.join(OsStr::from_bytes(path)).join(".");
-        match stat_path(&inside) {
+        match statat(
+            &self.top,
+            join(path, ".".into()).as_slice(),
+            AtFlags::empty(),
+        ) {
             Ok(_) => (Ok(Observed::Missing), true),
             Err(Errno::NOENT | Errno::NOTDIR) => (Ok(Observed::Missing), false),
             Err(error) => (Err(error), false),
         }
+    }
+
+    /// Looks at `path` by way of the top, since the whole path to that may be too long for the system when this one is not.
+    fn lstat(&self, path: &BStr) -> Result<(), Errno> {
+        statat(&self.top, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW).map(drop)
+    }
+
+    /// Whether the system refuses `path` as too long. Where a directory on the way is missing, it says that instead.
+    fn is_refused(&self, path: &BStr) -> bool {
+        self.lstat(path)
+            .is_err_and(|error| error == Errno::NAMETOOLONG)
     }
 
     /// Reports the same for all tracked files in and below a directory that is missing or replaced by a symbolic link. A file
@@ -266,17 +278,19 @@ impl Walk<'_> {
             let is_skipped = file.is_left_out()
                 && !(is_link
                     && self.scan.looks_at_present_skipped_files
-                    && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
+                    && self.lstat(path).is_ok());
             let is_expected = !is_skipped && !file.is_assume_valid();
             let is_wanted = self.scan.tracked && self.is_asked_for(here, &file);
             if !is_wanted || !is_expected && !file.is_side() {
                 continue;
             }
+            let is_too_long = path.len() > PATH_LEN_MAX
+                || is_link && file.name().len() > NAME_LEN_MAX && self.is_refused(path);
             match observed {
-                Ok(observed) if path.len() <= PATH_LEN_MAX => {
-                    self.found_tracked(here, at, &file, observed, findings);
+                Ok(_) if is_too_long => {
+                    findings.unknown.push(Unseen::of(path, Errno::NAMETOOLONG));
                 }
-                Ok(_) => findings.unknown.push(Unseen::of(path, Errno::NAMETOOLONG)),
+                Ok(observed) => self.found_tracked(here, at, &file, observed, findings),
                 Err(reason) => findings.unknown.push(Unseen::of(path, reason)),
             }
         }

@@ -229,24 +229,45 @@ fn names_and_paths_that_are_too_long_for_the_system() {
         format!("a/{long}/{long}/f"),
         format!("gone/{long}/f"),
         format!("link/{long}/f"),
+        format!("link/{long}"),
+        format!("link/gone/{long}"),
+        format!("dangling/{long}"),
         format!("{path}fffff"),
         format!("{path}ffffff"),
         format!("{}f", "q/".repeat(3000)),
         format!("link/{}f", "q/".repeat(3000)),
+        format!("link/{}f", "q/".repeat(2040)),
     ];
     symlink("a", sandbox.path("link")).unwrap();
-    let add = |names: &[String]| {
-        let entry = |name: &String| format!("100644 {id} 0\t{name}\n");
-        let entries: String = names.iter().map(entry).collect();
+    symlink("nowhere", sandbox.path("dangling")).unwrap();
+    let add = |names: &[String], stages: &[u8]| {
+        let entry = |name| {
+            let of_stage = move |stage| format!("100644 {id} {stage}\t{name}\n");
+            stages.iter().map(of_stage)
+        };
+        let entries: String = names.iter().flat_map(entry).collect();
         sandbox.git_with_input(["update-index", "--add", "--index-info"], entries);
     };
-    add(&names);
+    add(&names, &[0]);
     assert_same_in_all_formats(&sandbox);
     for name in names.chunks(1) {
-        sandbox.git(["reset", "-q"]);
-        add(name);
-        sandbox.assert_same_as_git(&["--no-optional-locks", "status", "--porcelain"]);
+        for stages in [&[1, 2, 3][..], &[3], &[0]] {
+            sandbox.git(["reset", "-q"]);
+            add(name, stages);
+            assert_same_briefly(&sandbox);
+        }
+        // A commit with more directories in each other is not read.
+        if name.iter().all(|name| name.matches('/').count() < 2048) {
+            sandbox.git(["commit", "-q", "-m", "long"]);
+            assert_same_briefly(&sandbox);
+            sandbox.git(["reset", "-q", "HEAD~"]);
+        }
     }
+}
+
+fn assert_same_briefly(sandbox: &Sandbox) {
+    sandbox.assert_same_as_git(&["--no-optional-locks", "status", "--porcelain"]);
+    sandbox.assert_same_as_git(&["describe", "--always", "--dirty"]);
 }
 
 /// Each directory is put into the next one, so that no path is too long for that.
@@ -275,5 +296,36 @@ fn a_tracked_directory_with_a_path_that_is_too_long() {
         let entries: String = entries.collect();
         sandbox.git_with_input(["update-index", "--add", "--index-info"], entries);
         assert_same_in_all_formats(&sandbox);
+    }
+}
+
+/// git opens `.gitignore` by its path, and says so when that is too long, even if there is none.
+#[test]
+fn ignore_files_with_paths_that_are_too_long_are_not_read() {
+    for (len, has_rules) in [(4084, true), (4085, true), (4085, false), (4091, true)] {
+        let sandbox = repository();
+        let (deep, next) = (sandbox.path("deep"), sandbox.path("next"));
+        fs::create_dir(&deep).unwrap();
+        fs::write(deep.join("x.o"), "").unwrap();
+        if has_rules {
+            fs::write(deep.join(".gitignore"), "*.o\n").unwrap();
+        }
+        let mut name = "n".repeat(len - "deep/".len() - 40 * 101);
+        for _ in 0..=40 {
+            fs::create_dir(&next).unwrap();
+            fs::rename(&deep, next.join(name)).unwrap();
+            fs::rename(&next, &deep).unwrap();
+            name = "n".repeat(100);
+        }
+        for arguments in [
+            &["status", "-s", "-uall"][..],
+            &["status", "-s"],
+            &["status", "-s", "-uall", "--ignored"],
+            &["status", "-s", "-uno"],
+        ] {
+            for _ in 0..2 {
+                sandbox.assert_same_as_git(&[&["--no-optional-locks"], arguments].concat());
+            }
+        }
     }
 }

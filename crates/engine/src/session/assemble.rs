@@ -342,7 +342,7 @@ impl Assembly<'_> {
         self.check_order_file(&status.changes)?;
         status.untracked = std::mem::take(&mut findings.untracked);
         status.ignored = std::mem::take(&mut findings.ignored);
-        notices.extend(git_system::unknown(&findings.unknown));
+        notices.extend(git_system::unknown(&findings.unknown, &status.changes));
         let differing = std::mem::take(&mut findings.tracked);
         notices.extend(self.warnings(warnings, findings)?);
         // What was read only once causes a message only once.
