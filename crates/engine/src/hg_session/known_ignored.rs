@@ -9,6 +9,7 @@ use bstr::{BStr, BString};
 use vigil_hg::patterns::Ignore;
 use vigil_model::path::join;
 use vigil_model::tracked::{ROOT, Tracked};
+use vigil_scan::PATH_LEN_MAX;
 
 /// The directories as of the last question.
 #[derive(Default)]
@@ -24,7 +25,7 @@ struct IgnoredDirectories {
 
 impl KnownIgnored {
     /// Returns the directories of the `tracked` files, made from the dirstate with this number, that are ignored, or below one that
-    /// is. The patterns must be [whole](Ignore::is_whole).
+    /// is, as far as the system accepts their paths. The patterns must be [whole](Ignore::is_whole).
     pub(super) fn directories(
         &mut self,
         serial: u64,
@@ -42,6 +43,10 @@ impl KnownIgnored {
         while let Some((number, path, is_below)) = pending.pop() {
             for sub in tracked.directory(number).subdirs() {
                 let path = join(path.as_ref(), BStr::new(sub.name()));
+                // There is nothing, and a short dirstate may have many long ones.
+                if path.len() > PATH_LEN_MAX {
+                    continue;
+                }
                 let is_ignored = is_below || ignore.is_match(path.as_ref());
                 if is_ignored {
                     all.push(path.clone());
@@ -56,5 +61,31 @@ impl KnownIgnored {
             all: all.clone(),
         });
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bstr::ByteSlice;
+    use vigil_model::facts::RecordedStat;
+    use vigil_model::index::{Entry, EntryFlags};
+    use vigil_model::mode::FileMode;
+    use vigil_model::{HashKind, ObjectId};
+
+    use super::*;
+
+    #[test]
+    fn directories_with_paths_that_are_too_long_take_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".hgignore");
+        std::fs::write(&file, "^p\n").unwrap();
+        let ignore = Ignore::read(folder.path(), &[file]).ignore.unwrap();
+        let id = ObjectId::null(HashKind::Sha1);
+        let flags = EntryFlags::default();
+        let entry = Entry::new(RecordedStat::default(), FileMode::FILE, id, flags);
+        let path = BString::from(format!("{}f", "p/".repeat(10_000)));
+        let tracked = Tracked::of_records(HashKind::Sha1, [(path.as_bstr(), entry)]);
+        let known = KnownIgnored::default().directories(1, &tracked, &ignore);
+        assert_eq!(known.len(), 2048);
     }
 }
