@@ -311,3 +311,26 @@ fn a_log_of_the_stash_that_cannot_be_opened_has_no_records() {
     sandbox.write_in_git_dir("logs", "");
     ask();
 }
+
+#[test]
+fn a_branch_with_a_name_that_is_too_long_is_unknown() {
+    let sandbox = Sandbox::new();
+    for name in [
+        "n".repeat(255),
+        "n".repeat(256),
+        format!("{}/n", "n".repeat(256)),
+        format!("{}n", "n/".repeat(2100)),
+    ] {
+        sandbox.write_in_git_dir("HEAD", &format!("ref: refs/heads/{name}\n"));
+        for arguments in [
+            &["status"][..],
+            &["status", "--porcelain=v2", "--branch"],
+            &["describe", "--always"],
+            &["cat-file", "-t", "HEAD"],
+            &["cat-file", "-t", "@{u}"],
+            &["cat-file", "-t", &name],
+        ] {
+            sandbox.assert_same(arguments, "");
+        }
+    }
+}

@@ -34,7 +34,7 @@ pub(super) enum Loose {
     Found(Raw),
     /// Nothing is there, or a directory: the reference may be packed.
     Absent,
-    /// A component of its name is a file, or too long for a file name: no such reference can exist.
+    /// A component of its name is a file: no such reference can exist.
     Impossible,
     /// There are too many open files, or too little memory, to open it. git need not open what is not there.
     Unopened(Errno),
@@ -80,7 +80,9 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> 
     let fd = match open_to_read(folder, path, OFlags::NOFOLLOW) {
         Ok(fd) => fd,
         Err(Errno::NOENT) => return Loose::Absent,
-        Err(Errno::NOTDIR | Errno::NAMETOOLONG) => return Loose::Impossible,
+        Err(Errno::NOTDIR) => return Loose::Impossible,
+        // As long as it has this name.
+        Err(Errno::NAMETOOLONG) => return Loose::Found(Raw::Unreadable),
         Err(Errno::LOOP) => {
             if let Some(target) = link_target(folder, path) {
                 return Loose::Found(Raw::Symbolic(target));
