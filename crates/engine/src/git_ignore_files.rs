@@ -16,11 +16,11 @@ use vigil_linux::opening::open_to_read;
 use vigil_linux::stat::{Stat, stat_at, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::ObjectId;
-use vigil_model::path::join;
+use vigil_model::path::{PATH_LEN_MAX, join};
 use vigil_model::raw_text::{raw, text_bytes};
 
 use vigil_rules::ignore::IgnoreRules;
-use vigil_scan::{IgnoreScope, ListedDirectory, PATH_LEN_MAX, RulesFile, RulesWarning};
+use vigil_scan::{IgnoreScope, ListedDirectory, RulesFile, RulesWarning};
 use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
 
@@ -198,7 +198,12 @@ pub(crate) fn rules_in(
         }
         Some(contents)
     };
-    let is_too_long = shown().len() > PATH_LEN_MAX;
+    let len = directory
+        .path
+        .len()
+        .saturating_add(1)
+        .saturating_add(FILE_NAME.len());
+    let is_too_long = len > PATH_LEN_MAX;
     if directory.listing.find(FILE_NAME).is_none() && !is_too_long {
         return match left_out(warnings) {
             None => (above.clone(), RulesFile::Absent),

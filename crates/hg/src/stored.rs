@@ -14,7 +14,6 @@ use bstr::{BStr, BString, ByteSlice};
 pub use changes::{Action, ChangedFile, CopySource};
 pub use manifest::{Flag, Manifest, ManifestEntry};
 pub use names::Names;
-pub use trees::PATH_LEN_MAX;
 
 use crate::abort::{Abort, Kind};
 use crate::bytes::bytes;

@@ -47,7 +47,6 @@ pub use filter::{DirMatch, PathFilter};
 pub use findings::{Findings, Observed, RulesWarning, Unseen};
 pub use focus::Focus;
 pub use kept_findings::KeptFindings;
-pub use open::PATH_LEN_MAX;
 pub use system::{
     ContentError, Difference, IgnoreScope, ListedDirectory, NOT_CONVERTED, RulesFile, System,
 };

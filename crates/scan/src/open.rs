@@ -8,9 +8,7 @@ use bstr::{BStr, ByteSlice};
 use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::dir::open_dir_at;
-
-/// The longest path that the kernel and git accept (`PATH_MAX` without its NUL).
-pub const PATH_LEN_MAX: usize = 4095;
+use vigil_model::path::PATH_LEN_MAX;
 
 /// The longest name that the kernel accepts (`NAME_MAX`).
 pub(super) const NAME_LEN_MAX: usize = 255;

@@ -8,14 +8,14 @@ use std::sync::atomic::Ordering;
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{AtFlags, statat};
 use vigil_linux::Errno;
-use vigil_model::path::join;
+use vigil_model::path::{PATH_LEN_MAX, join};
 use vigil_model::tracked::{DirNumber, TrackedFile};
 
 use super::ScanError;
 use super::cache::Wanted;
 use super::entries::{Comparisons, Place, check};
 use super::findings::{Findings, Observed, Unseen};
-use super::open::{NAME_LEN_MAX, OpenDir, PATH_LEN_MAX};
+use super::open::{NAME_LEN_MAX, OpenDir};
 use super::pool::Local;
 use super::position::{CurrentDir, DirPosition};
 use super::walk::{Task, Walk};

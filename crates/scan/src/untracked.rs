@@ -22,6 +22,7 @@ use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
 use super::system::{IgnoreScope, ListedDirectory, RulesFile};
 use super::walk::{Task, Walk, Worker};
+use vigil_model::path::PATH_LEN_MAX;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::tracked::Directory;
 use vigil_stamp::Stamp;
@@ -532,7 +533,7 @@ impl<'a> Walk<'a> {
         path: &BStr,
     ) -> Result<std::os::fd::OwnedFd, Errno> {
         match (parent, CName::new(vigil_model::path::file_name(path))) {
-            (Some(parent), Some(name)) if path.len() <= super::open::PATH_LEN_MAX => {
+            (Some(parent), Some(name)) if path.len() <= PATH_LEN_MAX => {
                 open_dir_at(parent, name.as_c_str())
             }
             _ => self.open(None, path),

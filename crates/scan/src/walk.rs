@@ -14,7 +14,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::dir::{Listing, open_dir_at};
 use vigil_linux::stat::lstat_path;
-use vigil_model::path::join;
+use vigil_model::path::{PATH_LEN_MAX, join};
 use vigil_model::tracked::{Budget, DirNumber, ROOT};
 
 use super::cache::Wanted;
@@ -22,7 +22,7 @@ use super::findings::{Findings, Unseen};
 use super::focus::Focus;
 use super::folded_names::FoldedNames;
 use super::ignoring::Ignoring;
-use super::open::{CName, DirFd, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
+use super::open::{CName, DirFd, OpenDir, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
 use super::position::{CurrentDir, DirPosition};
 use super::timing::Timing;

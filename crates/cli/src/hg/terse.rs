@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bstr::{BString, ByteSlice};
 use vigil_engine::hg_status::kinds::{FileKind, Lists};
 use vigil_hg::abort::Abort;
-use vigil_hg::stored::PATH_LEN_MAX;
+use vigil_model::path::PATH_LEN_MAX;
 
 #[derive(Default)]
 struct Directory {

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString};
 use vigil_hg::patterns::Ignore;
-use vigil_model::path::join;
+use vigil_model::path::{PATH_LEN_MAX, join};
 use vigil_model::tracked::{ROOT, Tracked};
-use vigil_scan::PATH_LEN_MAX;
 
 /// The directories as of the last question.
 #[derive(Default)]

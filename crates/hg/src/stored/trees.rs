@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_model::path::PATH_LEN_MAX;
 
 use super::manifest::HEX_LEN;
 use super::{Store, no_manifest};
@@ -15,8 +16,6 @@ use crate::node::Node;
 const DIRECTORY: &[u8] = b"t";
 /// The maximum length in bytes of the lines of all directories.
 const LEN_MAX: usize = 1 << 31;
-/// The maximum length of a recorded path in bytes: no system allows longer ones.
-pub const PATH_LEN_MAX: usize = 4096;
 
 /// The maximum number of directories. Links in the store can give one manifest many paths, so that a few manifests stand for
 /// exponentially many directories.
