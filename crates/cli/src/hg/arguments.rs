@@ -387,7 +387,7 @@ impl Arguments {
             "repository" => self.repository.push(value),
             "cwd" => self.cwd.push(value),
             "config" => self.config.push(value),
-            "color" => self.color = Some(value),
+            "color" => self.color = Some(value).filter(|value| !value.is_empty()),
             "pager" => self.pager = Some(value),
             "encoding" => self.encoding = Some(value),
             "encodingmode" => {}

@@ -32,7 +32,10 @@ const EFFECTS: [(&str, &str); 24] = [
     ("magenta_background", "45"),
 ];
 
-/// The default effects of labels.
+/// The sequence that ends effects.
+const RESET: &[u8] = b"\x1b[0m";
+
+/// The default effects of the labels that a status uses.
 const DEFAULTS: [(&str, &str); 9] = [
     ("status.modified", "blue bold"),
     ("status.added", "green bold"),
@@ -116,8 +119,17 @@ impl<'c> Colors<'c> {
         let each = |config| move |label| effects(config, label);
         let effects: Option<Vec<_>> = self
             .config
-            .map(|config| label.split_whitespace().flat_map(each(config)).collect());
+            .map(|config| labels(label).flat_map(each(config)).collect());
         effects.filter(|effects| !effects.is_empty())
+    }
+
+    /// Returns the first of these labels that may have default effects which only Mercurial knows.
+    pub(super) fn unknown_label<'l>(&self, all: &'l str) -> Option<&'l str> {
+        let config = self.config?;
+        labels(all).find(|label| {
+            let is_of_status = label.starts_with("status.") || *label == "ui.error";
+            label.contains('.') && !is_of_status && configured(config, label).is_none()
+        })
     }
 
     /// Writes the text in the colours of `label`, line by line.
@@ -140,22 +152,34 @@ pub(super) fn paint_with(out: &mut Vec<u8>, text: &[u8], effects: &[&str]) {
         if at > 0 {
             out.push(b'\n');
         }
-        if !line.is_empty() {
+        // Where effects within the line end, those of the line begin again.
+        for piece in line.split_str(RESET).filter(|piece| !piece.is_empty()) {
             out.extend_from_slice(b"\x1b[0");
             for effect in effects {
                 out.push(b';');
                 out.extend_from_slice(effect.as_bytes());
             }
             out.push(b'm');
-            out.extend_from_slice(line);
-            out.extend_from_slice(b"\x1b[0m");
+            out.extend_from_slice(piece);
+            out.extend_from_slice(RESET);
         }
     }
 }
 
-fn effects(config: &Config, label: &str) -> Vec<&'static str> {
+/// Splits several labels.
+fn labels(all: &str) -> impl Iterator<Item = &str> {
+    let is_between = |letter| u8::try_from(letter).is_ok_and(is_space);
+    all.split(is_between).filter(|label| !label.is_empty())
+}
+
+/// Returns the effects that are configured for a label.
+fn configured<'c>(config: &'c Config, label: &str) -> Option<&'c BStr> {
     let setting = config.get("color", label);
-    let words = match setting.filter(|setting| words(setting).next().is_some()) {
+    setting.filter(|setting| words(setting).next().is_some())
+}
+
+fn effects(config: &Config, label: &str) -> Vec<&'static str> {
+    let words = match configured(config, label) {
         Some(words) => BString::from(words),
         None => {
             let default = DEFAULTS.iter().find(|(known, _)| *known == label);

@@ -13,6 +13,7 @@ mod early_options;
 mod extensions;
 mod fallback;
 mod git_subrepository;
+mod json;
 mod open;
 mod options;
 mod own_commands;

@@ -11,6 +11,7 @@ use vigil_hg::config::Config;
 
 use super::arguments::Arguments;
 use super::color::{Colors, paint_pieces};
+use super::json::{self, Letters};
 use super::paths::PathDisplay;
 use super::template::{Context, Item, Template};
 use super::unfinished::Unfinished;
@@ -141,10 +142,10 @@ impl<'o> Output<'o> {
                 out.push(b',');
             }
             out.extend_from_slice(b"\n {\n  \"itemtype\": \"file\",\n  \"path\": ");
-            out.extend(quoted(path));
+            out.extend(json::string(path, Letters::AsTheyAre));
             if let Some(source) = self.copies.get(path.as_bytes().as_bstr()) {
                 out.extend_from_slice(b",\n  \"source\": ");
-                out.extend(quoted(source.as_bstr()));
+                out.extend(json::string(source.as_bstr(), Letters::AsTheyAre));
             }
             out.extend_from_slice(format!(",\n  \"status\": \"{}\"", kind.letter()).as_bytes());
             out.extend_from_slice(b"\n }");
@@ -152,33 +153,4 @@ impl<'o> Output<'o> {
         out.extend_from_slice(b"\n]\n");
         out
     }
-}
-
-/// Returns a text as a JSON string. A byte that is not UTF-8 is written as Mercurial does: as if it were a character of the
-/// surrogate range, which no valid text has.
-fn quoted(text: &BStr) -> Vec<u8> {
-    let mut out = b"\"".to_vec();
-    for chunk in text.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            match letter {
-                '"' => out.extend_from_slice(b"\\\""),
-                '\\' => out.extend_from_slice(b"\\\\"),
-                '\n' => out.extend_from_slice(b"\\n"),
-                '\r' => out.extend_from_slice(b"\\r"),
-                '\t' => out.extend_from_slice(b"\\t"),
-                '\u{8}' => out.extend_from_slice(b"\\b"),
-                '\u{c}' => out.extend_from_slice(b"\\f"),
-                '\u{0}'..='\u{1f}' | '\u{7f}' => {
-                    out.extend_from_slice(format!("\\u{:04x}", u32::from(letter)).as_bytes());
-                }
-                other => out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
-            }
-        }
-        for byte in chunk.invalid() {
-            let low = byte & 0x3f | 0x80;
-            out.extend([0xed, 0xb0 | byte >> 6, low]);
-        }
-    }
-    out.push(b'"');
-    out
 }

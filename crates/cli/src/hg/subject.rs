@@ -385,12 +385,7 @@ impl Subject<'_> {
         let line = |bad: &&BadPath| {
             let path = passed_on(bad, &paths);
             let shown = paths.path(&path);
-            // Mercurial leaves a slash between a way up and the top, which has no name.
-            let slash = match bad.path.is_empty() && !path.is_empty() {
-                true => "/",
-                false => "",
-            };
-            BString::from(bytes!(shown.as_bstr(), slash, ": ", bad.reason))
+            BString::from(bytes!(shown.as_bstr(), ": ", bad.reason))
         };
         Ok(bad.iter().map(line).collect())
     }

@@ -45,6 +45,14 @@ enum Part {
     RelativePath(Box<Self>),
 }
 
+/// What a part of a template stands for.
+enum Value {
+    /// No value, rather than an empty text.
+    Missing,
+    Number(usize),
+    Text(BString),
+}
+
 /// A file to be shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item<'i> {
@@ -123,24 +131,32 @@ impl Template {
     }
 }
 
+impl Value {
+    fn into_text(self) -> BString {
+        match self {
+            Self::Missing => BString::default(),
+            Self::Number(number) => number.to_string().into(),
+            Self::Text(text) => text,
+        }
+    }
+}
+
 impl Part {
     fn text(&self, item: &Item<'_>, context: Context<'_>) -> Result<BString, Abort> {
-        Ok(self.value(item, context)?.unwrap_or_default())
+        Ok(self.value(item, context)?.into_text())
     }
 
-    /// Returns the text, or `None` if there is no value, rather than an empty text: a condition does not hold, and nothing is said
-    /// for that case.
-    fn value(&self, item: &Item<'_>, context: Context<'_>) -> Result<Option<BString>, Abort> {
+    fn value(&self, item: &Item<'_>, context: Context<'_>) -> Result<Value, Abort> {
         let text = |part: &Self| part.text(item, context);
-        Ok(Some(match self {
+        Ok(Value::Text(match self {
             Self::Text(text) => text.clone(),
-            Self::Missing => return Ok(None),
+            Self::Missing => return Ok(Value::Missing),
             Self::Keyword(keyword) => match keyword {
                 Keyword::Path => item.path.to_owned(),
                 Keyword::Status => item.letter.to_string().into(),
                 Keyword::Source => item.source.unwrap_or_default().to_owned(),
                 Keyword::ItemType => "file".into(),
-                Keyword::Index => item.index.to_string().into(),
+                Keyword::Index => return Ok(Value::Number(item.index)),
             },
             Self::All(parts) => {
                 let mut all = BString::default();
@@ -151,8 +167,11 @@ impl Part {
             }
             Self::Filtered(part, filter) => {
                 let text = match (part.value(item, context)?, filter) {
-                    (None, Filter::Json) => return Ok(Some("null".into())),
-                    (value, _) => value.unwrap_or_default(),
+                    (Value::Missing, Filter::Json) => return Ok(Value::Text("null".into())),
+                    (number @ Value::Number(_), Filter::Json) => {
+                        return Ok(Value::Text(number.into_text()));
+                    }
+                    (value, _) => value.into_text(),
                 };
                 if text.len() > FILTERED_LEN_MAX {
                     return Err(Abort::unsupported("a template with such a long text"));
@@ -188,6 +207,10 @@ impl Part {
                 let mut all = Vec::new();
                 let painted = text(part)?;
                 let label = label.to_str_lossy();
+                if let Some(unknown) = context.colors.unknown_label(&label) {
+                    let said = bytes!("the colours of the label '", unknown, "'");
+                    return Err(Abort::unsupported(said));
+                }
                 context.colors.paint(&mut all, &painted, &label);
                 all.into()
             }

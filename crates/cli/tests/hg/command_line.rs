@@ -317,6 +317,8 @@ fn repeated_and_contradictory_options_are_treated_as_by_mercurial() {
                 "ui.quiet=yes",
             ],
             &["status", "--debug", "-q"],
+            &["status", "--color=", "--config", "ui.color=always"],
+            &["status", "--color=always", "--color="],
         ] {
             working.assert_same_as_hg(arguments);
         }

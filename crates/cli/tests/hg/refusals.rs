@@ -61,6 +61,15 @@ fn errors_name_what_cannot_be_answered() {
             (
                 &[
                     "status",
+                    "-T",
+                    "{label('diff.inserted', path)}",
+                    "--color=always",
+                ],
+                "colours of the label 'diff.inserted'",
+            ),
+            (
+                &[
+                    "status",
                     "--color=always",
                     "--config",
                     "color.mode=terminfo",

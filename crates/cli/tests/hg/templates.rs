@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use super::sandbox::{WorkingCopy, hg_programs};
 
-const TEMPLATES: [&str; 56] = [
+const TEMPLATES: [&str; 59] = [
     "{path}\\n",
     "{status} {path}\\n",
     "{path}\\0{source}\\0",
@@ -60,6 +60,9 @@ const TEMPLATES: [&str; 56] = [
     "",
     "'{path}'",
     "{if(source, path)|json} {ifeq(path, 'b', path)|json} {(if(source, path))|json|json}",
+    "{index|json}{index|upper}{(index)|json|json}{index|stringify|json}{'{index}'|json}\\n",
+    "{if(path, index)|json}{ifeq(path, 'a', '', index)|json}{if(source, index)|json}\\n",
+    "{if(index, 't', 'f')}{if(if(path, index), 't')}\\n",
     "{if(source, path, '')|json} {if(path, if(source, path))|json} {if(path, source)|json}",
 ];
 
@@ -82,6 +85,14 @@ fn each_file_is_shown_by_a_template() {
         .unwrap();
         working.hg(&["copy", "d/e", "d/copy"]);
         working.hg(&["move", "a", "b"]);
+        for name in [
+            &b"\xed\xa0\x80"[..],
+            b"\xed\xb0\x80",
+            b"end\x1b[0m of colours",
+        ] {
+            let name = std::ffi::OsString::from_vec(name.to_vec());
+            std::fs::write(working.path("d").join(name), "").unwrap();
+        }
         let mut server = working.server();
         for template in TEMPLATES {
             let is_of_text = template.contains("utf8");
@@ -92,13 +103,28 @@ fn each_file_is_shown_by_a_template() {
             "{label('status.added', '{path}\\n')}",
             "{label('status.clean ui.error', path)}",
             "{label('x', path)}",
+            "{label('red', '{label(\"bold\", path)} {status}')}\\n",
+            "{label('ui.error', '{label(\"status.added\", path)}')}\\n",
+            "{label('my.own', path)}\\n",
+            "{label('unknown \\x0bbold', path)}\\n",
         ] {
             working.assert_same_as_hg_server(
                 &mut server,
-                &["status", "-A", "--color=always", "-T", template],
+                &[
+                    "status",
+                    "-A",
+                    "--color=always",
+                    "-T",
+                    template,
+                    "--config",
+                    "color.my.own=cyan",
+                ],
             );
         }
+        working.assert_same_as_hg(&["status", "--color=always"]);
+        working.assert_same_as_hg(&["status", "-T", "json"]);
         working.assert_same_as_hg_in("d", &["status", "-A", "-T", "{relpath(path)} {path}\\n"]);
+        working.assert_same_as_hg_in("d", &["status", "-C", "-T", "{relpath(source)}|"]);
         working.assert_same_as_hg(&["status", "-n", "-0", "-T", "{status} {path}\\n"]);
         working.assert_same_as_hg(&["status", "--change", "0", "-T", "{status} {path}\\n"]);
         for template in [

@@ -228,11 +228,8 @@ pub fn shown_from<'p>(cwd: &BStr, path: &'p BStr) -> Cow<'p, BStr> {
         return Cow::Borrowed(path);
     }
     let from: Vec<&[u8]> = cwd.split(|byte| *byte == b'/').collect();
-    // A trailing slash is kept.
-    let to: Vec<&[u8]> = match path.is_empty() {
-        true => Vec::new(),
-        false => path.split(|byte| *byte == b'/').collect(),
-    };
+    // A trailing slash is kept, and the top has one.
+    let to: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = from.iter().skip(common).map(|_| b"..".as_slice());
     let shown = join(up.chain(to.iter().skip(common).copied()), b"/");

@@ -4,6 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::trim;
 
+use crate::hg::json::{self, Letters};
 use crate::reply::bytes;
 
 /// A filter of Mercurial's templates.
@@ -132,7 +133,7 @@ impl Filter {
                 out.into()
             }
             Self::Utf8 => utf8(text)?.into(),
-            Self::Json => json(text),
+            Self::Json => json::string(text, Letters::Escaped).into(),
         })
     }
 }
@@ -175,34 +176,4 @@ fn recased(
         Ok(text) => letters(text).into(),
         Err(_) => bytes(text).into(),
     }
-}
-
-/// Returns the text as a JSON string in ASCII. `<` and `>` are escaped too, so that the string may stand in a page. A
-/// byte that is not UTF-8 becomes a lone low surrogate.
-fn json(text: &BStr) -> BString {
-    let mut out = String::from("\"");
-    for chunk in text.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            match letter {
-                '"' => out.push_str("\\\""),
-                '\\' => out.push_str("\\\\"),
-                '\n' => out.push_str("\\n"),
-                '\r' => out.push_str("\\r"),
-                '\t' => out.push_str("\\t"),
-                '\u{8}' => out.push_str("\\b"),
-                '\u{c}' => out.push_str("\\f"),
-                '<' | '>' | '\u{0}'..='\u{1f}' | '\u{7f}'.. => {
-                    for unit in letter.encode_utf16(&mut [0; 2]) {
-                        out.push_str(&format!("\\u{unit:04x}"));
-                    }
-                }
-                plain => out.push(plain),
-            }
-        }
-        for byte in chunk.invalid() {
-            out.push_str(&format!("\\udc{byte:02x}"));
-        }
-    }
-    out.push('"');
-    out.into()
 }

@@ -135,8 +135,7 @@ impl Parser<'_> {
             self.skip_space();
             let filter = Filter::of_name(self.word())?;
             self.skip_space();
-            // Not every filter takes a number for text.
-            if self.rest.first() == Some(&b'(') || part == Part::Keyword(Keyword::Index) {
+            if self.rest.first() == Some(&b'(') {
                 return None;
             }
             part = Part::Filtered(Box::new(part), filter);
@@ -214,10 +213,6 @@ fn function(name: &BString, arguments: Vec<Part>) -> Option<Part> {
     let part = match name.as_bytes() {
         b"if" => {
             let (condition, then) = (next()?, next()?);
-            // A number is true, even 0.
-            if *condition == Part::Keyword(Keyword::Index) {
-                return None;
-            }
             let otherwise = next().unwrap_or_else(|| Box::new(Part::Missing));
             Part::If(condition, then, otherwise)
         }
@@ -255,7 +250,6 @@ mod tests {
             "{path|count}",
             "\\x4",
             "a\\",
-            "{index|upper}",
             "{path + 1}",
             &"{(".repeat(100_000),
             &"{'".repeat(100_000),
