@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, join, normal_path, python_repr};
+use crate::stored::PATH_LEN_MAX;
 use crate::subrepositories::Subrepositories;
 use vigil_stamp::paths::{bytes_of, path_of};
 
@@ -93,7 +95,11 @@ fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
     let mut path = path_of(whole).to_owned();
     let mut below: Vec<BString> = Vec::new();
     loop {
-        if stat_path(&path).is_ok_and(|stat| (stat.dev, stat.ino) == (top.dev, top.ino)) {
+        // What is longer has no directory.
+        let may_be_there = bytes_of(&path).len() <= PATH_LEN_MAX;
+        let is_top =
+            || stat_path(&path).is_ok_and(|stat| (stat.dev, stat.ino) == (top.dev, top.ino));
+        if may_be_there && is_top() {
             below.reverse();
             let parts = below.iter().map(|part| part.as_slice());
             return Some(join(parts, b"/"));
@@ -168,30 +174,31 @@ fn is_short_for_own(name: &[u8]) -> bool {
 
 fn behind(root: &Path, path: &BStr, subrepositories: &Subrepositories) -> Option<Abort> {
     let mut is_within = false;
-    let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    for len in 1..parts.len() {
-        let above = join(parts.iter().take(len).copied(), b"/");
-        let message = match way_out(root, above.as_bstr()) {
-            None => continue,
-            Some(WayOut::Link) => {
-                let (path, above) = (python_repr(path), python_repr(&above));
+    let above = path.find_iter("/").filter_map(|slash| path.get(..slash));
+    for above in above.map(BStr::new) {
+        let message = match way_out(root, above) {
+            // What is below cannot be looked at either, and the text may go on without end.
+            Err(_) => return None,
+            Ok(None) => continue,
+            Ok(Some(WayOut::Link)) => {
+                let (path, above) = (python_repr(path), python_repr(above));
                 bytes!("path ", path, " traverses symbolic link ", above)
             }
-            Some(WayOut::Repository) if subrepositories.has(above.as_bstr()) => {
+            Ok(Some(WayOut::Repository)) if subrepositories.has(above) => {
                 is_within = true;
                 continue;
             }
             // The outer repository's list of subrepositories decides.
-            Some(WayOut::Repository) if is_within => {
+            Ok(Some(WayOut::Repository)) if is_within => {
                 let message = bytes!("the path '", path, "' in repositories in a subrepository");
                 return Some(Abort::unsupported(message));
             }
-            Some(WayOut::Repository) => {
+            Ok(Some(WayOut::Repository)) => {
                 bytes!(
                     "path '",
                     path,
                     "' is inside nested repo ",
-                    python_repr(&above)
+                    python_repr(above)
                 )
             }
         };
@@ -202,7 +209,7 @@ fn behind(root: &Path, path: &BStr, subrepositories: &Subrepositories) -> Option
 
 /// Returns whether everything below `directory` is out of reach: it is a link, or the top of another repository.
 pub fn leads_out_of_reach(root: &Path, directory: &BStr) -> bool {
-    way_out(root, directory).is_some()
+    matches!(way_out(root, directory), Ok(Some(_)))
 }
 
 /// How a directory leads out of reach.
@@ -211,15 +218,15 @@ enum WayOut {
     Repository,
 }
 
-fn way_out(root: &Path, directory: &BStr) -> Option<WayOut> {
+fn way_out(root: &Path, directory: &BStr) -> Result<Option<WayOut>, Errno> {
     let there = root.join(path_of(directory));
-    let stat = lstat_path(&there).ok()?;
+    let stat = lstat_path(&there)?;
     if stat.is_symlink() {
-        return Some(WayOut::Link);
+        return Ok(Some(WayOut::Link));
     }
     let is_repository =
         stat.is_dir() && stat_path(&there.join(".hg")).is_ok_and(|stat| stat.is_dir());
-    is_repository.then_some(WayOut::Repository)
+    Ok(is_repository.then_some(WayOut::Repository))
 }
 
 /// Returns `path`, which is from the top, as seen from the directory `cwd`, which is from the top, too.
@@ -237,4 +244,37 @@ pub fn shown_from<'p>(cwd: &BStr, path: &'p BStr) -> Cow<'p, BStr> {
         true => BString::from("."),
         false => shown,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_very_many_parts_is_judged_soon() {
+        let top = tempfile::tempdir().unwrap();
+        let root = top.path();
+        let deep = "d/".repeat(1 << 18);
+        let of = |start: &str| canonical(root, root, format!("{start}{deep}f").as_bytes());
+        assert_eq!(of("").unwrap().len(), deep.len() + 1);
+        assert!(of("/nowhere/").is_err());
+        std::fs::create_dir_all(root.join("d/d/.hg")).unwrap();
+        let message = of("").unwrap_err().message;
+        assert!(message.ends_with(b"is inside nested repo 'd/d'"));
+    }
+
+    #[test]
+    fn the_top_as_seen_from_below_ends_with_a_slash() {
+        for (cwd, path, shown) in [
+            ("", "", ""),
+            ("d", "", "../"),
+            ("d/e", "", "../../"),
+            ("d/e", "d/f", "../f"),
+            ("d", "d/", "."),
+            ("d", "e/", "../e/"),
+        ] {
+            let seen = shown_from(cwd.into(), path.into());
+            assert_eq!(seen.as_ref(), shown, "{cwd} {path}");
+        }
+    }
 }
