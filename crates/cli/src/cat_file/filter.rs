@@ -1,6 +1,7 @@
 //! The objects that a batch leaves out (`--filter`, git-rev-list(1)).
 
 use bstr::{BStr, ByteSlice};
+use vigil_model::config_value;
 use vigil_objects::{Facts, Kind, Wanted};
 
 use crate::reply::{Reply, bytes, labelled};
@@ -116,20 +117,14 @@ impl Filter {
     }
 }
 
-/// Parses a number with an optional suffix `k`, `m` or `g` for powers of 1024.
+/// Parses a number as in the configuration, but without a minus.
 fn size(text: &BStr) -> Option<u64> {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, unit) = text.split_at_checked(digits)?;
-    let number: u64 = digits.to_str().ok()?.parse().ok()?;
-    let factor = match unit {
-        b"" => 1,
-        b"k" | b"K" => 1 << 10,
-        b"m" | b"M" => 1 << 20,
-        b"g" | b"G" => 1 << 30,
-        _ => return None,
-    };
-    number.checked_mul(factor)
+    let number = config_value::number(Some(text), i64::MAX).ok();
+    number
+        .filter(|_| !text.contains(&b'-'))
+        .and_then(|number| u64::try_from(number).ok())
 }
+
 /// Checks the parts of a combined filter in git's order.
 fn check_combined(specs: &[u8]) -> Result<(), Reply> {
     if specs.is_empty() {
@@ -189,6 +184,16 @@ mod tests {
         for (texts, expected) in [
             (&["blob:none"][..], ""),
             (&["blob:limit=1k"], ""),
+            (&["blob:limit= +0x1K"], ""),
+            (
+                &["blob:limit=08"],
+                "fatal: invalid filter-spec 'blob:limit=08'",
+            ),
+            (
+                &["blob:limit=-0"],
+                "fatal: invalid filter-spec 'blob:limit=-0'",
+            ),
+            (&["tree:0x1"], "usage: objects filter not supported: 'tree'"),
             (&["blob:none", "object:type=tag"], combine),
             (&["blob:none", "x"], "fatal: invalid filter-spec 'x'"),
             (&["tree:1"], "usage: objects filter not supported: 'tree'"),
@@ -213,5 +218,7 @@ mod tests {
         ] {
             assert_eq!(messages(texts), expected, "{texts:?}");
         }
+        let octal = Filter::parse("blob:limit=010".into());
+        assert_eq!(octal.ok(), Some(Filter::BlobsBelow(8)));
     }
 }
