@@ -7,7 +7,7 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::patterns::refers_to_files;
 
 use super::early_options::EarlyOptions;
-use super::options::{OPTIONS, OptionSpec, short_help};
+use super::options::{HelpStyle, OPTIONS, OptionSpec, short_help};
 use super::own_commands::OwnFormat;
 use crate::reply::{Reply, bytes};
 
@@ -94,11 +94,13 @@ const MQ: &str = "mq";
 pub(super) struct UsageError {
     message: BString,
     help: Help,
+    /// The command as it was typed, if what follows it is wrong.
+    pub(super) command: Option<BString>,
 }
 
 impl UsageError {
     /// Returns the reply for the error; `detailed` is `ui.detailed-exit-code`.
-    pub(super) fn into_reply(self, detailed: bool) -> Reply {
+    pub(super) fn into_reply(self, detailed: bool, style: HelpStyle) -> Reply {
         let code = Abort::of(Kind::Input, "").exit_code(detailed);
         let mut reply = Reply::complained(bytes!(self.message, "\n"), code);
         match self.help {
@@ -107,7 +109,7 @@ impl UsageError {
                 let hint = "(use 'hg help -v' for a list of global options)\n";
                 reply.stderr.extend_from_slice(hint.as_bytes());
             }
-            Help::Command => reply.stdout = short_help().into(),
+            Help::Command => reply.stdout = short_help(style).into(),
         }
         reply
     }
@@ -172,12 +174,17 @@ impl Arguments {
             return Err(UsageError {
                 message: message.into(),
                 help: Help::None,
+                command: None,
             });
         }
         let after = rest.as_slice();
         let (before, _) = arguments.split_at(arguments.len().saturating_sub(after.len()));
         parsed.line = [before.to_vec(), after.to_vec()];
-        parsed.patterns = parsed.parse_part(Part::AfterCommand, &mut rest)?;
+        let patterns = parsed.parse_part(Part::AfterCommand, &mut rest);
+        parsed.patterns = patterns.map_err(|wrong| UsageError {
+            command: Some(command.clone()),
+            ..wrong
+        })?;
         parsed.apply_early(&EarlyOptions::of(arguments))?;
         parsed.command = command;
         Ok(parsed)
@@ -456,6 +463,7 @@ fn may_not_be_abbreviated(name: &str) -> UsageError {
     UsageError {
         message: bytes!("abort: ", message).into(),
         help: Help::None,
+        command: None,
     }
 }
 
@@ -470,5 +478,6 @@ fn option_error(part: Part, dashes: &str, name: &[u8], what: &str) -> UsageError
     UsageError {
         message: bytes!(command, ": option ", dashes, name, " ", what).into(),
         help,
+        command: None,
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bstr::BString;
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::config::{Configuration, Layers, ProcessContext};
+use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
 use vigil_hg::repository;
 use vigil_stamp::paths::bytes_of;
 
@@ -32,9 +32,9 @@ pub(super) fn of_user<'p>(
     Ok(layers)
 }
 
-/// Reads the configuration that Mercurial reads before it parses the command line: with `layers`, those of
+/// Returns the configuration that Mercurial reads before it parses the command line: with `layers`, those of
 /// [`of_user`] for the same `options`, that of the repository around the working directory, then that of the repository
-/// `named` (`-R`; empty if none is). What it says meanwhile is added to `said`.
+/// `named` (`-R`; empty if none is), which takes its place. What it says meanwhile is added to `said`.
 ///
 /// # Errors
 /// The configuration is wrong, or only Mercurial knows what it would say.
@@ -44,23 +44,26 @@ pub(super) fn read_before_parsing(
     options: &[BString],
     named: &BString,
     said: &mut Vec<u8>,
-) -> Result<(), Abort> {
+) -> Result<Config, Abort> {
     let around = match repository::find(&process.cwd) {
         Some(root) => repository::configure(layers, &root)?,
         None => layers.finish(),
     };
     add_lines(said, &around.warnings);
-    let mut paths = around.config.section("paths");
-    if named.is_empty() || paths.any(|item| item.name == *named) {
-        return Ok(());
+    let is_configured = around
+        .config
+        .section("paths")
+        .any(|item| item.name == *named);
+    if named.is_empty() || is_configured {
+        return Ok(around.config);
     }
     let Ok(root) = repository::locate(process, Some(named)) else {
-        return Ok(());
+        return Ok(around.config);
     };
     let layers = of_user(process, options, &mut Ok(false))?;
     let configuration = refuse_to_name(named, &root, repository::configure(layers, &root))?;
     add_lines(said, &configuration.warnings);
-    Ok(())
+    Ok(configuration.config)
 }
 
 /// Returns the configuration of the repository at `root`, as it was `read`, if it is `named` in another way.

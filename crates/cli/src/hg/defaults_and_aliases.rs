@@ -21,8 +21,7 @@ pub(super) fn with_configured(
     let beginning = match alias {
         None => None,
         Some(alias) => {
-            let refused =
-                || Abort::unsupported(bytes!("the alias '", alias.name, " = ", alias.value, "'"));
+            let refused = || refusal_of(alias);
             // Mercurial reports the alias if it shows messages for debugging.
             let is_debug = arguments.debug || config.boolean("ui", "debug", false) == Ok(true);
             if alias.name != command || is_debug || chains_to_another_alias(config, alias) {
@@ -70,6 +69,18 @@ pub(super) fn with_configured(
             _ => Err(refused),
         },
     }
+}
+
+/// Refuses a `command` with options that it does not have, if it may be an alias: of something that has them.
+///
+/// # Errors
+/// There is such an alias.
+pub(super) fn refuse_alias(config: &Config, command: &[u8]) -> Result<(), Abort> {
+    alias(config, command).map_or(Ok(()), |alias| Err(refusal_of(alias)))
+}
+
+fn refusal_of(alias: &Item) -> Abort {
+    Abort::unsupported(bytes!("the alias '", alias.name, " = ", alias.value, "'"))
 }
 
 /// Returns the alias that the typed command may mean: the one of this name, or one that begins with it if it is abbreviated.

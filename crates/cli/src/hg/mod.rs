@@ -40,7 +40,7 @@ use rustix::io::Errno;
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::config::ProcessContext;
+use vigil_hg::config::{Config, ProcessContext};
 use vigil_stamp::paths::path_of;
 use vigil_store::NoSteps;
 
@@ -54,9 +54,10 @@ pub(crate) use by_daemon::{start_for, wants_daemon, watched};
 pub(crate) use complaint::complain;
 use configuration::Detailed;
 pub(crate) use daemon_writer::answer_from_session;
+use defaults_and_aliases::refuse_alias;
 use early_options::EarlyOptions;
 pub(crate) use open::{Opened, open, places, state_places, state_report, state_verification};
-use options::{SYNOPSIS, StatusOptions};
+use options::{HelpStyle, SYNOPSIS, StatusOptions};
 pub(crate) use own_commands::is_mercurial;
 use paging::Paging;
 
@@ -150,8 +151,17 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
     let mut said = Vec::new();
     let read = read_before_parsing(&early, environment, &mut said);
     let mut reply = match (read, detailed) {
-        (Ok(()), Ok(detailed)) => wrong.into_reply(detailed),
-        (Ok(()), Err(unsupported)) => complain(&unsupported, false),
+        (Ok(read), Ok(detailed)) => {
+            let command = wrong.command.as_ref();
+            match command.map_or(Ok(()), |command| refuse_alias(&read.config, command)) {
+                Ok(()) => wrong.into_reply(detailed, read.help),
+                Err(abort) if read.may_fall_back() => {
+                    return fallback::run(arguments, environment, &abort);
+                }
+                Err(abort) => complain(&abort, detailed),
+            }
+        }
+        (Ok(_), Err(unsupported)) => complain(&unsupported, false),
         (Err(abort), detailed) => {
             let abort = configuration::failure(abort, &detailed);
             complain(&abort, detailed.unwrap_or(false))
@@ -159,6 +169,19 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
     };
     reply.stderr.splice(0..0, said);
     reply
+}
+
+/// What Mercurial reads before it parses the command line.
+struct ReadBefore {
+    config: Config,
+    /// How the help is printed, by the user's own configuration.
+    help: HelpStyle,
+}
+
+impl ReadBefore {
+    fn may_fall_back(&self) -> bool {
+        self.config.boolean("vigil", "hg.fallback", false) == Ok(true)
+    }
 }
 
 /// Reads the configuration of the repository as Mercurial does before it parses the command line with these `early` options. What
@@ -170,14 +193,17 @@ fn read_before_parsing(
     early: &EarlyOptions,
     environment: &Environment,
     said: &mut Vec<u8>,
-) -> Result<(), Abort> {
+) -> Result<ReadBefore, Abort> {
     let variable = |name: &str| environment.get(name).map(BString::from);
     let process = ProcessContext {
         cwd: directory(&early.cwd, environment)?,
         ..open::process_of(environment, &variable)
     };
     let layers = configuration::of_user(&process, &early.config, &mut Ok(false))?;
-    configuration::read_before_parsing(&process, layers, &early.config, &early.repository, said)
+    let help = settings::help_style(layers.config(), early);
+    let (options, named) = (&early.config, &early.repository);
+    let config = configuration::read_before_parsing(&process, layers, options, named, said)?;
+    Ok(ReadBefore { config, help })
 }
 
 /// Checks what Mercurial checks before it parses the command line: the user's configuration, and that the working

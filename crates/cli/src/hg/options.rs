@@ -208,8 +208,17 @@ impl OptionSpec {
     }
 }
 
+/// What the configuration says of the help that Mercurial prints when the options are wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HelpStyle {
+    /// Whether the options are left out.
+    pub(super) is_quiet: bool,
+    /// Whether sources of copies are shown by default.
+    pub(super) shows_copies: bool,
+}
+
 /// Returns the help that Mercurial prints when the options are wrong.
-pub(super) fn short_help() -> String {
+pub(super) fn short_help(style: HelpStyle) -> String {
     let listed = || {
         OPTIONS
             .iter()
@@ -219,10 +228,28 @@ pub(super) fn short_help() -> String {
         .map(|option| option.names().len())
         .max()
         .unwrap_or(0);
-    let line = |option: &OptionSpec| format!("{:width$} {}\n", option.names(), option.help);
-    let lines: String = listed().map(line).collect();
+    let line = |option: &OptionSpec| {
+        let (names, help) = (option.names(), option.help);
+        match option.name {
+            "copies" if style.shows_copies => {
+                let names = names.replace("--", "--[no-]");
+                format!(
+                    "{names:width$} {help} (default: on from\n{:width$} config)\n",
+                    ""
+                )
+            }
+            _ => format!("{names:width$} {help}\n"),
+        }
+    };
+    let lines: String = match style.is_quiet {
+        true => String::new(),
+        false => {
+            let lines: String = listed().map(line).collect();
+            format!("options ([+] can be repeated):\n\n{lines}\n")
+        }
+    };
     format!(
-        "hg status [OPTION]... [FILE]...\n\nshow changed files in the working directory\n\noptions ([+] can be repeated):\n\n{lines}\n(use 'hg status -h' to show more help)\n"
+        "hg status [OPTION]... [FILE]...\n\nshow changed files in the working directory\n\n{lines}(use 'hg status -h' to show more help)\n"
     )
 }
 

@@ -9,7 +9,9 @@ use vigil_hg::revision::is_sound_alias;
 use vigil_linux::stat::stat_path;
 
 use super::arguments::Arguments;
+use super::early_options::EarlyOptions;
 use super::extensions;
+use super::options::HelpStyle;
 
 /// How a status is shown.
 #[derive(Clone, Debug)]
@@ -93,6 +95,48 @@ pub(super) fn is_formatted(
     }
 }
 
+/// How much is said.
+struct Loudness {
+    debug: bool,
+    verbose: bool,
+    quiet: bool,
+}
+
+impl Loudness {
+    /// Decides by the configuration, and by whether the command line asks for each of them, in this order.
+    ///
+    /// # Errors
+    /// The configuration is wrong.
+    fn new(config: &Config, said: [bool; 3]) -> Result<Self, Abort> {
+        // One of these options on the command line overrides all three settings.
+        let is_said = said.contains(&true);
+        let either = |said: bool, name| match is_said {
+            true => Ok(said),
+            false => config.boolean("ui", name, false),
+        };
+        let [debug, verbose, quiet] = said;
+        let debug = either(debug, "debug")?;
+        let verbose = debug || either(verbose, "verbose")?;
+        let quiet = !debug && either(quiet, "quiet")?;
+        // If both are set, neither counts.
+        let is_both = verbose && quiet;
+        Ok(Self {
+            debug,
+            verbose: verbose && !is_both,
+            quiet: quiet && !is_both,
+        })
+    }
+}
+
+/// Returns how the help is printed when the options are wrong.
+pub(super) fn help_style(config: &Config, early: &EarlyOptions) -> HelpStyle {
+    let said = [early.debug, early.verbose, early.quiet];
+    HelpStyle {
+        is_quiet: Loudness::new(config, said).is_ok_and(|loudness| loudness.quiet),
+        shows_copies: config.boolean("ui", "statuscopies", false) == Ok(true),
+    }
+}
+
 impl Settings {
     /// Whether directories are shown in place of files of some kinds.
     pub(super) fn is_terse(&self) -> bool {
@@ -108,19 +152,12 @@ impl Settings {
         for (section, name) in CHECKED {
             flag(section, name)?;
         }
-        // One of these options on the command line overrides all three settings.
-        let is_said = arguments.debug || arguments.verbose || arguments.quiet;
-        let either = |said: bool, name| match is_said {
-            true => Ok(said),
-            false => flag("ui", name),
-        };
-        let debug = either(arguments.debug, "debug")?;
-        let mut verbose = debug || either(arguments.verbose, "verbose")?;
-        let mut quiet = !debug && either(arguments.quiet, "quiet")?;
-        // If both are set, neither counts.
-        if verbose && quiet {
-            (verbose, quiet) = (false, false);
-        }
+        let said = [arguments.debug, arguments.verbose, arguments.quiet];
+        let Loudness {
+            debug,
+            verbose,
+            quiet,
+        } = Loudness::new(config, said)?;
         let copies = flag("ui", "statuscopies").map(|configured| {
             let copies = arguments.copies.unwrap_or(configured) || arguments.all;
             copies && !arguments.no_status

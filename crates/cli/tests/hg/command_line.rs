@@ -45,9 +45,17 @@ fn wrong_options_print_the_help() {
             &["status", "-R."],
             &["--conf", "ui.quiet=1", "status"],
             &["status", "--rep", ".", "--cw", "."],
+            &["status", "-q", "--rev"],
+            &["status", "-q", "-v", "--rev"],
+            &["status", "-Z", "--config", "ui.quiet=yes"],
+            &["status", "-Z", "--config", "ui.statuscopies=yes"],
+            &["status", "-Z", "--config", "ui.tweakdefaults=yes", "-q"],
         ] {
             working.assert_same_as_hg(arguments);
         }
+        // Only the user's own configuration counts for the help.
+        working.write(".hg/hgrc", "[ui]\nquiet=yes\nstatuscopies=yes\n");
+        working.assert_same_as_hg(&["status", "-Z"]);
     }
 }
 

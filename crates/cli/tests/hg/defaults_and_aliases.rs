@@ -76,6 +76,24 @@ fn an_alias_may_add_options_to_the_command() {
 }
 
 #[test]
+fn an_alias_may_have_other_options_than_the_command() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        some_files(&working);
+        let arguments = ["st", "--nothing", "--config", "alias.st=!echo told"];
+        let (stdout, stderr, code) = working.vigil(&arguments);
+        assert_eq!((stdout.as_str(), code), ("", Some(255)));
+        assert!(stderr.contains("the alias 'st = !echo told'"), "{stderr}");
+        let allowed = ["--config", "vigil.hg.fallback=yes"];
+        let (stdout, stderr, code) = working.vigil(&[&arguments[..], &allowed].concat());
+        assert_eq!((stdout.as_str(), code), ("told\n", Some(0)), "{stderr}");
+        assert!(stderr.ends_with("asking hg\n"), "{stderr}");
+        // It is the name of another command.
+        working.assert_same_as_hg(&["status", "--nothing", "--config", "alias.st=!echo told"]);
+    }
+}
+
+#[test]
 fn what_is_said_of_an_alias_for_debugging_is_left_to_mercurial() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);
