@@ -4,8 +4,8 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::bytes::{bytes, is_space};
 use vigil_hg::config::{Config, boolean};
 
-/// Effects by name, each with its number in an escape sequence.
-const EFFECTS: [(&str, &str); 24] = [
+/// Effects by name, each with its number in an escape sequence. Magenta as a background is called purple.
+const EFFECTS: [(&str, &str); 22] = [
     ("none", "0"),
     ("black", "30"),
     ("red", "31"),
@@ -28,8 +28,6 @@ const EFFECTS: [(&str, &str); 24] = [
     ("purple_background", "45"),
     ("cyan_background", "46"),
     ("white_background", "47"),
-    ("purple", "35"),
-    ("magenta_background", "45"),
 ];
 
 /// The sequence that ends effects.

@@ -59,6 +59,10 @@ fn errors_name_what_cannot_be_answered() {
             ),
             (&["status", "--color=debug"], "colours as labels"),
             (
+                &["status", "--color=always", "--config", "color.x.y=purple"],
+                "the colour 'purple'",
+            ),
+            (
                 &[
                     "status",
                     "-T",

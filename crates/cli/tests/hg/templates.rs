@@ -106,6 +106,7 @@ fn each_file_is_shown_by_a_template() {
             "{label('red', '{label(\"bold\", path)} {status}')}\\n",
             "{label('ui.error', '{label(\"status.added\", path)}')}\\n",
             "{label('my.own', path)}\\n",
+            "{label('purple magenta_background purple_background', path)}\\n",
             "{label('unknown \\x0bbold', path)}\\n",
         ] {
             working.assert_same_as_hg_server(
