@@ -9,8 +9,8 @@ use vigil_linux::stat::{lstat_path, stat_path};
 
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, join, normal_path, python_repr};
-use crate::stored::PATH_LEN_MAX;
 use crate::subrepositories::Subrepositories;
+use vigil_model::path::PATH_LEN_MAX;
 use vigil_stamp::paths::{bytes_of, path_of};
 
 /// Returns the path from `root` of `name`, which is relative to the directory `cwd`.
