@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
-use vigil_git::child::{needs_shell, shell_command};
+use vigil_git::child::{needs_shell, not_started, shell_command};
 use vigil_git::config::{self, Config, Entry};
 use vigil_git::environment::Environment;
 use vigil_git::repository::Repository;
@@ -224,14 +224,7 @@ fn start(
         command.current_dir(directory);
     }
     let child = command.spawn().map_err(|error| {
-        let reason = errno::text_of(&error);
-        // git looks up a program without a folder before it starts a process.
-        let said = match error.kind() {
-            io::ErrorKind::NotFound if !program.contains(&b'/') => {
-                bytes!["error: cannot run ", program, ": ", reason]
-            }
-            _ => bytes!["fatal: cannot exec '", program, "': ", reason],
-        };
+        let said = not_started(program, &error);
         let mut reply = Reply::fatal(bytes!["unable to execute pager '", program, "'"]);
         reply.stderr.splice(..0, labelled("", &said));
         reply

@@ -193,7 +193,7 @@ impl Textconv {
         let messages = converter.messages();
         let command = self.command.as_bstr();
         let environment = converter.child_environment();
-        let mut child = filter::start(environment, command, &[name], Stdio::inherit(), messages)
+        let mut child = filter::start(environment, command, &[name], Stdio::inherit, messages)
             .ok_or(Error::Failed)?;
         let mut output = Vec::new();
         let read = child

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
+use vigil_linux::{Errno, errno};
 
 use crate::environment::Environment;
 use crate::repository::Repository;
@@ -99,17 +100,56 @@ impl ChildEnvironment {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn spawn(&self, command: &BStr, arguments: &[&BStr], stdin: Stdio) -> io::Result<Child> {
-        let mut process = shell_command(command, arguments);
-        self.apply_to(&mut process)
-            .stdin(stdin)
-            .stdout(Stdio::piped())
-            .stderr(match self.stderr {
-                FilterStderr::Inherit => Stdio::inherit(),
-                FilterStderr::Discard | FilterStderr::Refuse => Stdio::null(),
-            })
-            .spawn()
+    pub fn spawn(
+        &self,
+        command: &BStr,
+        arguments: &[&BStr],
+        stdin: fn() -> Stdio,
+    ) -> io::Result<Child> {
+        let start = |mut process: Command| {
+            self.apply_to(&mut process)
+                .stdin(stdin())
+                .stdout(Stdio::piped())
+                .stderr(match self.stderr {
+                    FilterStderr::Inherit => Stdio::inherit(),
+                    FilterStderr::Discard | FilterStderr::Refuse => Stdio::null(),
+                })
+                .spawn()
+        };
+        match start(shell_command(command, arguments)) {
+            // A script that does not say what runs it.
+            Err(error) if errno::of(&error) == Errno::NOEXEC => {
+                let mut shell = Command::new("/bin/sh");
+                let all = [command].into_iter().chain(arguments.iter().copied());
+                shell.args(all.map(|argument| OsStr::from_bytes(argument)));
+                start(shell)
+            }
+            started => started,
+        }
     }
+}
+
+/// Returns git's complaint about `program`, which cannot be started because of `error`.
+pub fn not_started(program: &BStr, error: &io::Error) -> BString {
+    // git looks up a program without a folder before it starts a process.
+    let is_looked_up = !program.contains(&b'/');
+    let (is_known_before, reason) = match errno::of(error) {
+        Errno::NOENT | Errno::ACCESS | Errno::NAMETOOLONG if is_looked_up => (true, Errno::NOENT),
+        reason => (errno::is_shortage(reason) || reason == Errno::AGAIN, reason),
+    };
+    let reason = errno::text(reason);
+    let (before, after) = match is_known_before {
+        true => ("error: cannot run ", ": "),
+        false => ("fatal: cannot exec '", "': "),
+    };
+    [
+        before.as_bytes(),
+        program,
+        after.as_bytes(),
+        reason.as_bytes(),
+    ]
+    .concat()
+    .into()
 }
 
 /// Whether git, or Mercurial for its pager, has a shell run `command`: it has characters that mean something there.

@@ -1,5 +1,8 @@
 //! Attributes.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use bstr::ByteSlice;
 
 use crate::sandbox::Sandbox;
@@ -50,13 +53,51 @@ fn the_shell_of_a_filter_calls_itself_by_the_command() {
 }
 
 #[test]
+fn programs_that_cannot_be_started_are_reported_in_gits_words() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write(".gitattributes", "a filter=f diff=f\n");
+    let long = "n".repeat(256);
+    for program in [
+        "no-such-program",
+        "./no-such-program",
+        "./a",
+        "./a/b",
+        "./dir",
+        &long,
+    ] {
+        sandbox.git(["config", "filter.f.clean", program]);
+        sandbox.git(["config", "diff.f.textconv", program]);
+        // With the same contents, only the filter tells.
+        sandbox.write("a", "three");
+        sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-s"]);
+        sandbox.assert_same_as_git(&["cat-file", "--textconv", "HEAD:a"]);
+    }
+}
+
+#[test]
+fn a_script_that_does_not_say_what_runs_it_is_run_by_the_shell() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write(".gitattributes", "a filter=f diff=f\n");
+    sandbox.write("script", "cat \"$@\" | tr t T\n");
+    let script = sandbox.path("script");
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.git(["config", "filter.f.clean", "./script"]);
+    sandbox.git(["config", "diff.f.textconv", "./script"]);
+    for contents in ["three", "Three"] {
+        sandbox.write("a", contents);
+        sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-s"]);
+    }
+    sandbox.assert_same_as_git(&["cat-file", "--textconv", "HEAD:a"]);
+}
+
+#[test]
 fn attributes_in_a_damaged_object_are_fatal() {
     let sandbox = Sandbox::with_history();
     sandbox.write(".gitattributes", "a filter=f\n");
     sandbox.git(["add", "."]);
     sandbox.git(["commit", "-q", "-m", "attributes"]);
     sandbox.git(["config", "filter.f.clean", "tr A-Z a-z"]);
-    std::fs::remove_file(sandbox.path(".gitattributes")).unwrap();
+    fs::remove_file(sandbox.path(".gitattributes")).unwrap();
     // With the same size as what is recorded, only the contents tell.
     sandbox.write("a", "THREE");
     let ask = || {
@@ -72,10 +113,10 @@ fn attributes_in_a_damaged_object_are_fatal() {
     for name in ["HEAD:.gitattributes", "HEAD^{tree}"] {
         let object = sandbox.loose_object(&sandbox.id(name).to_string());
         let kept = sandbox.path("../kept");
-        std::fs::rename(&object, &kept).unwrap();
-        std::fs::write(&object, "damaged").unwrap();
+        fs::rename(&object, &kept).unwrap();
+        fs::write(&object, "damaged").unwrap();
         ask();
-        std::fs::rename(&kept, &object).unwrap();
+        fs::rename(&kept, &object).unwrap();
         ask();
     }
 }
@@ -97,23 +138,23 @@ fn the_search_for_renames_looks_attributes_up() {
         }
     };
     let attributes = sandbox.path("apart/.gitattributes");
-    std::fs::remove_file(&attributes).unwrap();
+    fs::remove_file(&attributes).unwrap();
     std::os::unix::fs::symlink("x", &attributes).unwrap();
     // By their sizes, these have nothing in common.
     sandbox.write("apart/new", "1");
     sandbox.git(["add", "apart/new"]);
-    std::fs::remove_file(sandbox.path("apart/new")).unwrap();
+    fs::remove_file(sandbox.path("apart/new")).unwrap();
     ask_all();
-    std::fs::remove_file(&attributes).unwrap();
+    fs::remove_file(&attributes).unwrap();
     ask_all();
     sandbox.write("apart/new", "one\ntwo\nfour\n");
     sandbox.git(["add", "apart/new"]);
     ask_all();
     // git exits over what stands for the file.
     let object = sandbox.loose_object(&sandbox.id(":apart/.gitattributes").to_string());
-    std::fs::remove_file(&object).unwrap();
+    fs::remove_file(&object).unwrap();
     ask_all();
-    std::fs::write(&object, "damaged").unwrap();
+    fs::write(&object, "damaged").unwrap();
     ask_all();
 }
 

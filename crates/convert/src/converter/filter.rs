@@ -10,8 +10,7 @@ use std::time::Duration;
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
-use vigil_git::child::ChildEnvironment;
-use vigil_linux::errno;
+use vigil_git::child::{ChildEnvironment, not_started};
 use vigil_rules::messages::{Messages, bytes};
 
 /// How long a program may take to end by itself, and then again after a SIGTERM.
@@ -22,13 +21,13 @@ pub(crate) fn start(
     child_environment: &ChildEnvironment,
     command: &BStr,
     arguments: &[&BStr],
-    stdin: Stdio,
+    stdin: fn() -> Stdio,
     messages: &Messages,
 ) -> Option<Child> {
     match child_environment.spawn(command, arguments, stdin) {
         Ok(child) => Some(child),
         Err(error) => {
-            messages.error(bytes!("cannot run ", command, ": ", errno::text_of(&error)));
+            messages.extend(&[not_started(command, &error)]);
             None
         }
     }
@@ -75,7 +74,7 @@ pub(super) fn run_filter(
         child_environment,
         command.as_ref(),
         &[],
-        Stdio::piped(),
+        Stdio::piped,
         messages,
     ) else {
         messages.error(bytes!(

@@ -26,8 +26,7 @@ impl Process {
         command: &BStr,
         messages: &Messages,
     ) -> Result<Option<Self>, Error> {
-        let Some(mut child) = start(child_environment, command, &[], Stdio::piped(), messages)
-        else {
+        let Some(mut child) = start(child_environment, command, &[], Stdio::piped, messages) else {
             messages.error(bytes!("cannot fork to run subprocess '", command, "'"));
             return Ok(None);
         };
