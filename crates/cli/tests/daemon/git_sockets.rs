@@ -15,7 +15,7 @@ use vigil_testkit::sandbox::skip_test;
 use crate::fsmonitor::{
     EVERYTHING, gits_and_ways, install_monitor, query, settled_token, with_folders,
 };
-use crate::namespaces::{HangingDisk, can_mount_fuse, is_in_namespaces, run_in_namespaces};
+use crate::namespaces::{HangingDisk, is_in_namespaces, run_with_fuse};
 use crate::sandbox::{Sandbox, VIGIL};
 
 #[test]
@@ -171,10 +171,7 @@ fn the_daemon_names_its_sockets_and_what_they_are_about() {
 
 #[test]
 fn a_socket_on_a_disk_that_hangs_keeps_no_git_elsewhere_waiting() {
-    if !can_mount_fuse("a socket on a disk that hangs") {
-        return;
-    }
-    run_in_namespaces("git_sockets::socket_on_a_disk_that_hangs", &["--mount"]);
+    run_with_fuse("git_sockets::socket_on_a_disk_that_hangs");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::Instant;
 use vigil_testkit::sandbox::{git_is_at_least, skip_test};
 
 use super::namespaces::{
-    DiskOfUnknownKind, HangingDisk, can_mount_fuse, is_in_namespaces, run_in_namespaces,
+    DiskOfUnknownKind, HangingDisk, is_in_namespaces, run_in_namespaces, run_with_fuse,
 };
 use super::sandbox::{RunningDaemon, Sandbox, TIME_LIMIT, VIGIL};
 
@@ -342,10 +342,7 @@ fn hidden_runtime_folder() {
 
 #[test]
 fn a_fuse_folder_whose_server_is_gone_hides_nothing_else() {
-    if !can_mount_fuse("a folder whose server is gone") {
-        return;
-    }
-    run_in_namespaces("mounts::gone_server", &["--mount"]);
+    run_with_fuse("mounts::gone_server");
 }
 
 #[test]
@@ -375,10 +372,7 @@ fn gone_server() {
 
 #[test]
 fn a_disk_that_does_not_say_what_it_is_keeps_nobody_elsewhere_waiting() {
-    if !can_mount_fuse("a disk that does not say what it is") {
-        return;
-    }
-    run_in_namespaces("mounts::beside_a_disk_of_unknown_kind", &["--mount"]);
+    run_with_fuse("mounts::beside_a_disk_of_unknown_kind");
 }
 
 #[test]
@@ -410,10 +404,7 @@ fn beside_a_disk_of_unknown_kind() {
 
 #[test]
 fn many_gits_that_wait_for_a_disk_leave_room_for_others() {
-    if !can_mount_fuse("a disk that hangs while many gits ask") {
-        return;
-    }
-    run_in_namespaces("mounts::beside_many_gits_that_wait", &["--mount"]);
+    run_with_fuse("mounts::beside_many_gits_that_wait");
 }
 
 #[test]
@@ -448,10 +439,7 @@ fn beside_many_gits_that_wait() {
 
 #[test]
 fn beside_a_disk_that_hangs_idle_sessions_are_dropped() {
-    if !can_mount_fuse("a disk that hangs while others are idle") {
-        return;
-    }
-    run_in_namespaces("mounts::idle_beside_a_disk_that_hangs", &["--mount"]);
+    run_with_fuse("mounts::idle_beside_a_disk_that_hangs");
 }
 
 #[test]

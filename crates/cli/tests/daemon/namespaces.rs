@@ -48,14 +48,12 @@ fn open_fuse() -> std::io::Result<File> {
     OpenOptions::new().read(true).write(true).open("/dev/fuse")
 }
 
-/// Whether file systems can be served by a process. If not, says that the test `name` is skipped.
-pub(crate) fn can_mount_fuse(name: &str) -> bool {
+/// Runs the ignored test `name` like [`run_in_namespaces`], if a process can serve a file system there.
+#[track_caller]
+pub(crate) fn run_with_fuse(name: &str) {
     match open_fuse() {
-        Ok(_) => true,
-        Err(error) => {
-            skip_test(name, &format!("/dev/fuse: {error}"));
-            false
-        }
+        Ok(_) => run_in_namespaces(name, &["--mount"]),
+        Err(error) => skip_test(name, &format!("/dev/fuse: {error}")),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use vigil_testkit::sandbox::skip_test;
 
-use super::namespaces::{HangingDisk, can_mount_fuse, is_in_namespaces, run_in_namespaces};
+use super::namespaces::{HangingDisk, is_in_namespaces, run_with_fuse};
 use super::sandbox::{RunningDaemon, Sandbox, TIME_LIMIT, VIGIL, signal};
 
 /// A running `vigil watch`. Dropping this kills it.
@@ -141,10 +141,7 @@ fn each_change_is_one_line_for_every_watcher_and_nothing_else_is() {
 
 #[test]
 fn a_disk_that_hangs_keeps_no_change_elsewhere_from_watchers() {
-    if !can_mount_fuse("a disk that hangs") {
-        return;
-    }
-    run_in_namespaces("watch::beside_a_disk_that_hangs", &["--mount"]);
+    run_with_fuse("watch::beside_a_disk_that_hangs");
 }
 
 #[test]
