@@ -383,14 +383,16 @@ impl HgSession {
             ignored_directories,
         };
         let (compared, look_again) = (&mut self.compared, &mut self.look_again);
-        let kept = watched.zip(memory).map(|(watched, memory)| KeptFindings {
-            watched,
-            memory,
-            recorded,
-            ignore,
-            ignored,
-            root: &self.root,
-        });
+        let of_watched = watched
+            .zip(memory)
+            .map(|(watched, memory)| WatchedQuestion {
+                watched,
+                memory,
+                recorded,
+                ignore,
+                ignored,
+                root: &self.root,
+            });
         let question_of = HgQuestion {
             request,
             dirstate: &recorded.dirstate,
@@ -400,8 +402,8 @@ impl HgSession {
         };
         let mut has_unreadable = HasUnreadable(false);
         let status = status_of(&question_of, &files, |system, look| {
-            let found = match kept {
-                Some(kept) => kept.bring_up_to_date(system, compared, look),
+            let found = match of_watched {
+                Some(question) => question.findings(system, compared, look),
                 None => look(ScanInputs {
                     memory,
                     ..ScanInputs::default()
@@ -610,8 +612,8 @@ impl HgSession {
     }
 }
 
-/// The findings that a daemon keeps, and what they depend on.
-struct KeptFindings<'k> {
+/// A question whose findings a daemon keeps, and what they depend on.
+struct WatchedQuestion<'k> {
     watched: &'k mut WatchedFindings,
     memory: &'k ScanMemory,
     recorded: &'k Recorded,
@@ -621,9 +623,9 @@ struct KeptFindings<'k> {
     root: &'k Path,
 }
 
-impl<'k> KeptFindings<'k> {
+impl<'k> WatchedQuestion<'k> {
     /// Brings the findings up to date by looking at what changed, or at everything if that is not known.
-    fn bring_up_to_date(
+    fn findings(
         self,
         system: &HgSystem<'_>,
         compared: &mut ComparedFiles,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bstr::{BStr, BString, ByteSlice};
-use rustix::fs::{AtFlags, statat};
+use rustix::fs::{AtFlags, Stat, statat};
 use vigil_linux::Errno;
 use vigil_model::path::{PATH_LEN_MAX, join};
 use vigil_model::tracked::{DirNumber, TrackedFile};
@@ -218,14 +218,19 @@ impl Walk<'_> {
     }
 
     /// Looks at `path` by way of the top, since the whole path to that may be too long for the system when this one is not.
-    fn lstat(&self, path: &BStr) -> Result<(), Errno> {
-        statat(&self.top, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW).map(drop)
+    pub(super) fn lstat(&self, path: &BStr) -> Result<Stat, Errno> {
+        // The top has no name.
+        let path = if path.is_empty() {
+            b"."
+        } else {
+            path.as_bytes()
+        };
+        statat(&self.top, path, AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// Whether the system refuses `path` as too long. Where a directory on the way is missing, it says that instead.
     fn is_refused(&self, path: &BStr) -> bool {
-        self.lstat(path)
-            .is_err_and(|error| error == Errno::NAMETOOLONG)
+        self.lstat(path).err() == Some(Errno::NAMETOOLONG)
     }
 
     /// Reports the same for all tracked files in and below a directory that is missing or replaced by a symbolic link. A file

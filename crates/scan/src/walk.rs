@@ -1,19 +1,16 @@
 //! The walk over the directories that hold tracked files.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use vigil_linux::Errno;
 use vigil_linux::dir::{Listing, open_dir_at};
-use vigil_linux::stat::lstat_path;
 use vigil_model::path::{PATH_LEN_MAX, join};
 use vigil_model::tracked::{Budget, DirNumber, ROOT};
 
@@ -379,8 +376,8 @@ impl<'a> Walk<'a> {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
                 let (observed, is_link) = self.look_through_link(path);
                 // A symbolic link's target may change elsewhere, even if the link leads nowhere now.
-                let place = self.scan.work_tree.join(OsStr::from_bytes(path));
-                if self.scan.watch.is_some() && lstat_path(&place).is_ok_and(|it| it.is_symlink()) {
+                let is_symlink = |stat: Stat| FileType::from_raw_mode(stat.st_mode).is_symlink();
+                if self.scan.watch.is_some() && self.lstat(path).is_ok_and(is_symlink) {
                     self.note_silent_tree(path, worker);
                 }
                 self.report_below(position, observed, is_link, &mut worker.findings);
@@ -435,8 +432,7 @@ impl<'a> Walk<'a> {
 
     /// Whether a system that looks up names before it opens directories comes to the directory `path`, which cannot be opened.
     fn may_be_met(&self, path: &BStr) -> bool {
-        !self.scan.system.looks_up_listed_names()
-            || lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok()
+        !self.scan.system.looks_up_listed_names() || self.lstat(path).is_ok()
     }
 
     /// The scan's focus, unless the directory is looked at as a whole.

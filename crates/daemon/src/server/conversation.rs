@@ -228,7 +228,9 @@ impl Host {
                 // Cut off, git would die of SIGPIPE, and an empty answer would mean that nothing changed.
                 let nothing = fsmonitor::without_answer(TokenForm::Builtin);
                 let _ = connection.send(packets::packets(&nothing));
-                self.statistics.note(start, false);
+                if is_own {
+                    self.statistics.note(start, false);
+                }
                 return Err(Broken::Closed);
             };
             let answer = self.answers.monitor_within(
