@@ -1,6 +1,6 @@
 //! Facts about other processes, and how this process runs and ends.
 
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
@@ -11,6 +11,14 @@ use rustix::process::{Flock, FlockType, Pid, Resource, fcntl_getlk, getrlimit, t
 
 use crate::limits::PROC;
 use crate::stat::stat_path;
+
+/// posix_spawn(3) copies nothing of this process, which fork(2) does: a daemon may be large. The standard library has it start
+/// programs in other folders only if this function is linked, and a static C library links what is named.
+#[used]
+static STARTS_IN_A_FOLDER: unsafe extern "C" fn(
+    *mut libc::posix_spawn_file_actions_t,
+    *const c_char,
+) -> c_int = libc::posix_spawn_file_actions_addchdir_np;
 
 /// The number of cores that this process may use, determined once.
 ///
@@ -150,6 +158,8 @@ pub fn matches_glob(pattern: &[u8], text: &CStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+    use std::process::Command;
 
     #[test]
     fn this_process_lives_and_process_zero_does_not_count() {
@@ -168,6 +178,27 @@ mod tests {
         drop(file);
         assert!(!has_open(own, id(&path)));
         assert!(!has_open(0, id(&path)));
+    }
+
+    #[test]
+    #[allow(unsafe_code, reason = "pthread_atfork has no safe wrapper")]
+    fn a_program_in_another_folder_is_started_without_a_copy_of_this_process() {
+        thread_local! {
+            static FORKS: Cell<u32> = const { Cell::new(0) };
+        }
+        extern "C" fn count() {
+            FORKS.set(FORKS.get() + 1);
+        }
+        // SAFETY: the function may be called at any time, in any thread.
+        let result = unsafe { libc::pthread_atfork(Some(count), None, None) };
+        assert_eq!(result, 0);
+        let mut command = Command::new("/bin/pwd");
+        let output = command.current_dir("/usr").output().unwrap();
+        assert_eq!((output.stdout.as_slice(), FORKS.get()), (&b"/usr\n"[..], 0));
+        // The standard library forks if it must look for the program in a new environment's PATH.
+        let mut command = Command::new("pwd");
+        command.env("PATH", "/bin").output().unwrap();
+        assert_eq!(FORKS.get(), 1);
     }
 
     #[test]
