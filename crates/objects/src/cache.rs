@@ -316,8 +316,11 @@ mod tests {
 
     /// The contents of an object at `offset`, whose length differs from that of others, too.
     fn contents(offset: u64, len_max: u64) -> Vec<u8> {
-        let len = offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (len_max + 1);
-        (0..len).map(|at| (at * 31 + offset) as u8).collect()
+        let len = (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (len_max + 1)) as usize;
+        let period: Vec<u8> = (0..256).map(|at| (at * 31 + offset) as u8).collect();
+        let mut contents = period.repeat(len / period.len() + 1);
+        contents.truncate(len);
+        contents
     }
 
     #[test]

@@ -1,15 +1,47 @@
 //! Runs a program to its end, with limits on time and output.
 
+use std::ffi::{OsStr, c_char, c_int};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+/// Named so that it is linked: the standard library then starts programs in other folders by posix_spawn(3), in a third of the time
+/// that fork(2) takes.
+#[used]
+static STARTS_IN_A_FOLDER: unsafe extern "C" fn(
+    *mut libc::posix_spawn_file_actions_t,
+    *const c_char,
+) -> c_int = libc::posix_spawn_file_actions_addchdir_np;
+
+/// A command that runs `program`, where this process's `PATH` leads to. The standard library would have to fork this process to look
+/// for a program in the `PATH` of a new environment.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let program = program.as_ref();
+    let Some(found) = find_program(program) else {
+        return Command::new(program);
+    };
+    let mut command = Command::new(found);
+    command.arg0(program);
+    command
+}
+
+/// Returns where the program of this name is, which may be a path.
+pub fn find_program(name: &OsStr) -> Option<PathBuf> {
+    if name.as_bytes().contains(&b'/') {
+        return Some(name.into());
+    }
+    let folders = std::env::var_os("PATH")?;
+    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    places.find(|place| place.is_file())
+}
 
 /// A program that writes more bytes than this is taken to write without end.
 pub const WRITTEN_MAX: usize = 256 << 20;

@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use vigil_testkit::process;
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -64,7 +65,7 @@ impl Sandbox {
     }
 
     pub(crate) fn command(&self, program: &str, folder: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
+        let mut command = process::command(program);
         command
             .args(arguments)
             .current_dir(self.path(folder))
@@ -223,7 +224,7 @@ impl RunningDaemon {
     /// Lets it have at most `count` descriptors; `None` for as many as before.
     pub(crate) fn limit_descriptors(&self, count: Option<u64>) {
         let pid = Pid::from_child(&self.child);
-        vigil_testkit::process::limit_descriptors(pid, count).unwrap();
+        process::limit_descriptors(pid, count).unwrap();
     }
 
     pub(crate) fn has_ended(&mut self) -> bool {
@@ -243,7 +244,7 @@ impl RunningDaemon {
 
     /// Waits until a signal has stopped it.
     pub(crate) fn wait_until_halted(&self) {
-        while !vigil_testkit::process::is_halted(self.child.id()).unwrap() {
+        while !process::is_halted(self.child.id()).unwrap() {
             std::thread::yield_now();
         }
     }

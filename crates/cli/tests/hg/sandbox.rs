@@ -1,6 +1,5 @@
 //! Working copies, and the programs that are compared.
 
-use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -157,19 +156,19 @@ impl WorkingCopy {
         let (path, folder) = (self.path(name), self.path(folder));
         let before = std::fs::metadata(&path).unwrap().permissions();
         std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        let vigil = [env!("CARGO_BIN_EXE_vigil"), "hg"].map(OsStr::new);
-        let hg = [self.0.hg_program().as_os_str()];
-        let run = |program: &[&OsStr], arguments: &[&str]| {
-            let beginning = beginning.iter().map(OsStr::new);
-            let all = beginning.chain(program.iter().copied());
-            let mut all = all.chain(arguments.iter().map(OsStr::new));
-            let mut command = self.0.command(all.next().unwrap(), &folder);
-            texts_of(&command.args(all).output().unwrap())
+        let answer = |arguments: &[&str]| {
+            let vigil = [env!("CARGO_BIN_EXE_vigil"), "hg"];
+            let all = [beginning, &vigil, arguments].concat();
+            let mut command = self.0.command(all[0], &folder);
+            texts_of(&command.args(&all[1..]).output().unwrap())
         };
-        let answers = arguments.iter().map(|arguments| {
-            let answer = run(&vigil, arguments);
-            (arguments, answer, run(&hg, arguments))
-        });
+        let expected = |arguments: &[&str]| {
+            let output = self.0.hg_begun_with(beginning, &folder, arguments);
+            texts_of(&output.unwrap())
+        };
+        let answers = arguments
+            .iter()
+            .map(|&arguments| (arguments, answer(arguments), expected(arguments)));
         let answers: Vec<_> = answers.collect();
         std::fs::set_permissions(&path, before).unwrap();
         for (arguments, answer, expected) in answers {

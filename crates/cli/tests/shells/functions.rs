@@ -191,11 +191,11 @@ fn a_directory_that_no_request_can_hold_has_no_repository() {
             fs::create_dir(sandbox.root().join("work").join(name)).unwrap();
         }
         let mut text = shell.init_line("") + &shell.start();
-        text += "long=$(printf %70000s); root=$PWD\n";
+        text += "long=$(printf %070000d 0); root=$PWD\n";
         for dir in [
             "$root/work/$'a\\x1fb'",
             "$root/work/$'a\\x1eb'",
-            "\"$root/${long// /x}\"",
+            "$root/$long",
         ] {
             text += &(shell.function_call("query", &format!("-d {dir}")) + "\n");
             text += &report_exit_code(shell, "given $VCS_STATUS_RESULT");

@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use vigil_testkit::process::{self, Ending};
 use vigil_testkit::sandbox::Sandbox;
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
@@ -105,9 +106,11 @@ pub(crate) fn run(sandbox: &Sandbox, shell: Shell, text: &str) -> String {
         Shell::Fish => format!("fish --no-config -i '{file}'"),
     };
     let mut command = on_a_terminal(sandbox, &command);
-    let shown = command.stdin(Stdio::null()).output().unwrap();
+    let shown = process::run(&mut command, None, TIME_LIMIT).unwrap();
+    let ending = shown.ending;
     let written = fs::read(&out).unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert_ne!(ending, Ending::TimedOut, "{shell:?} hangs: {shown}");
     let written = String::from_utf8_lossy(&written).into_owned();
     assert!(!written.is_empty(), "{shell:?} wrote nothing: {shown}");
     written
@@ -206,27 +209,34 @@ impl Session {
                 let seen = std::mem::replace(&mut self.seen, rest);
                 return String::from_utf8_lossy(&seen).into_owned();
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            let left = Timespec::try_from(left).unwrap();
-            let mut waiting = [PollFd::new(&self.output, PollFlags::IN)];
-            let ready = poll(&mut waiting, Some(&left)).unwrap();
+            let len = self.read_until(deadline, &format!("{text:?}"));
             let shown = String::from_utf8_lossy(&self.seen);
-            assert_ne!(ready, 0, "waited for {text:?} in vain: {shown:?}");
-            let mut buffer = [0; 4096];
-            let len = self.output.read(&mut buffer).unwrap();
             assert!(len > 0, "it ended without {text:?}: {shown:?}");
-            self.seen.extend_from_slice(&buffer[..len]);
         }
+    }
+
+    /// Reads what the terminal shows next, and returns the number of bytes: 0 at its end, which is `awaited`, or comes too early.
+    fn read_until(&mut self, deadline: Instant, awaited: &str) -> usize {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap();
+        let mut waiting = [PollFd::new(&self.output, PollFlags::IN)];
+        let ready = poll(&mut waiting, Some(&left)).unwrap();
+        let shown = String::from_utf8_lossy(&self.seen);
+        assert_ne!(ready, 0, "waited for {awaited} in vain: {shown:?}");
+        let mut buffer = [0; 4096];
+        // Reading from a terminal that is gone may fail.
+        let len = self.output.read(&mut buffer).unwrap_or(0);
+        self.seen.extend_from_slice(&buffer[..len]);
+        len
     }
 
     /// Waits for its end, and returns the remaining output.
     pub(crate) fn end(mut self) -> String {
         drop(self.input.take());
-        let mut rest = std::mem::take(&mut self.seen);
-        // Reading from a terminal that is gone may fail.
-        let _ = self.output.read_to_end(&mut rest);
+        let deadline = Instant::now() + TIME_LIMIT;
+        while self.read_until(deadline, "the end") > 0 {}
         self.child.wait().unwrap();
-        String::from_utf8_lossy(&rest).into_owned()
+        String::from_utf8_lossy(&self.seen).into_owned()
     }
 }
 

@@ -361,16 +361,12 @@ fn ignore_files_may_be_too_large() {
 #[test]
 fn recorded_files_of_which_nothing_counts_are_not_read() {
     let sandbox = Sandbox::with_history();
-    let blob = |path: &str| {
-        extend_with_hole(&sandbox, "hole", LARGER_THAN_MEMORY / 2);
-        let id = sandbox.git(["hash-object", "-w", "hole"]);
-        std::fs::remove_file(sandbox.top().join("hole")).unwrap();
-        format!("{},{path}", id.trim())
-    };
-    let link = format!("120000,{}", blob("link"));
+    extend_with_hole(&sandbox, "hole", LARGER_THAN_MEMORY / 2);
+    let id = sandbox.git(["-c", "core.compression=1", "hash-object", "-w", "hole"]);
+    std::fs::remove_file(sandbox.top().join("hole")).unwrap();
     symlink("target", sandbox.top().join("link")).unwrap();
-    let rules = format!("100644,{}", blob(".gitignore"));
-    for entry in [link, rules] {
+    for (mode, path) in [("120000", "link"), ("100644", ".gitignore")] {
+        let entry = format!("{mode},{},{path}", id.trim());
         sandbox.git(["update-index", "--add", "--cacheinfo", &entry]);
     }
     sandbox.git(["update-index", "--skip-worktree", ".gitignore"]);

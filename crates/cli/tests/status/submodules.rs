@@ -210,6 +210,12 @@ fn a_path_that_is_claimed_and_given_up_belongs_to_no_submodule() {
 /// git reads a submodule's configuration only when it runs itself there, but for the format.
 #[test]
 fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
+    let (clean, changed, outer) = (with_submodule(""), with_submodule(""), with_submodule(""));
+    changed.write("a", "changed");
+    std::fs::rename(with_submodule("").top(), outer.top().join("t")).unwrap();
+    outer.git(["-c", "advice.addEmbeddedRepo=false", "add", "t"]);
+    let absorbed = with_submodule(&IGNORED.replace("all", "none"));
+    absorbed.git(["submodule", "-q", "absorbgitdirs"]);
     for bad in [
         "[status]\n\tshowUntrackedFiles = bogus\n",
         "[diff]\n\trenames = bogus\n",
@@ -235,37 +241,29 @@ fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
             // Some older ones read all files beforehand.
             continue;
         }
-        let add = |git_dir: &str, sandbox: &Sandbox| {
+        let with_bad = |sandbox: &Sandbox, git_dir: &str, ask: &dyn Fn()| {
             let name = format!("{git_dir}/config");
-            let mut config = sandbox.read(&name);
-            config.extend_from_slice(bad.as_bytes());
-            sandbox.write(&name, config);
+            let sound = sandbox.read(&name);
+            sandbox.write(&name, [&sound, bad.as_bytes()].concat());
             sandbox.write(format!("{git_dir}/config.worktree"), "[syntax\n");
+            ask();
+            sandbox.write(&name, sound);
         };
-        let sandbox = with_submodule("");
-        add("s/.git", &sandbox);
-        assert_same_statuses(&sandbox);
-        sandbox.assert_same_as_git(&["status", "-s", "--ignore-submodules=dirty"]);
-        // A file that is only touched would be a difference to git, which cannot refresh the index here.
-        for is_changed in [false, true] {
-            if is_changed {
-                sandbox.write("a", "changed");
-            }
-            sandbox.assert_same_as_git(&["describe", "--always", "--dirty"]);
-            if git_is_at_least("git", 47) {
-                sandbox.assert_same_as_git(&["describe", "--always", "--broken"]);
-            }
+        for sandbox in [&clean, &changed] {
+            with_bad(sandbox, "s/.git", &|| {
+                sandbox.assert_same_as_git(&["describe", "--always", "--dirty"]);
+                if git_is_at_least("git", 47) {
+                    sandbox.assert_same_as_git(&["describe", "--always", "--broken"]);
+                }
+            });
         }
-        let nested = with_submodule("");
-        let sandbox = with_submodule("");
-        std::fs::rename(nested.top(), sandbox.top().join("t")).unwrap();
-        sandbox.git(["-c", "advice.addEmbeddedRepo=false", "add", "t"]);
-        add("t/s/.git", &sandbox);
-        assert_same_statuses(&sandbox);
-        let sandbox = with_submodule(&IGNORED.replace("all", "none"));
-        sandbox.git(["submodule", "-q", "absorbgitdirs"]);
-        add(".git/modules/s", &sandbox);
-        assert_same_statuses(&sandbox);
+        with_bad(&clean, "s/.git", &|| {
+            assert_same_statuses(&clean);
+            clean.assert_same_as_git(&["status", "-s", "--ignore-submodules=dirty"]);
+        });
+        with_bad(&outer, "t/s/.git", &|| assert_same_statuses(&outer));
+        let git_dir = ".git/modules/s";
+        with_bad(&absorbed, git_dir, &|| assert_same_statuses(&absorbed));
     }
 }
 

@@ -6,9 +6,11 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::process;
 
 /// What runs in the process that is forked from.
 const SCRIPT: &str = include_str!("prepared.py");
@@ -31,17 +33,20 @@ struct Prepared {
 /// What commands of one such process have in common.
 #[derive(PartialEq, Eq)]
 struct Settings {
+    /// The command line that starts the program, without its arguments.
+    beginning: Vec<OsString>,
     program: OsString,
     /// Other variables than those that commands read, sorted by name.
     variables: Vec<(OsString, OsString)>,
 }
 
-/// Runs `command`, which is Mercurial with arguments, a folder and a whole environment, as [`Command::output`] does.
+/// Runs `command`, which is Mercurial with arguments, a folder and a whole environment, as [`Command::output`] does. `beginning` is
+/// put before it: a program that starts another, and its options.
 ///
 /// # Errors
 /// It cannot be started, or ends without an answer.
-pub(super) fn output_of(command: &mut Command) -> io::Result<Output> {
-    let settings = Settings::of(command);
+pub(super) fn output_of(beginning: &[&str], command: &Command) -> io::Result<Output> {
+    let settings = Settings::of(beginning, command);
     let is_alike = |prepared: &Prepared| prepared.settings == settings;
     let take = |waiting: &mut Vec<Prepared>| {
         let place = waiting.iter().position(is_alike)?;
@@ -49,11 +54,27 @@ pub(super) fn output_of(command: &mut Command) -> io::Result<Output> {
     };
     let found = take(&mut waiting());
     let Some(mut prepared) = found.or_else(|| Prepared::start(settings)) else {
-        return command.output();
+        return separate(beginning, command).output();
     };
     let output = prepared.run(command)?;
     waiting().push(prepared);
     Ok(output)
+}
+
+/// Returns the command for a process of its own.
+fn separate(beginning: &[&str], command: &Command) -> Command {
+    let words = beginning.iter().map(OsStr::new);
+    let mut words = words
+        .chain([command.get_program()])
+        .chain(command.get_args());
+    let mut separate = process::command(words.next().unwrap_or_default());
+    let folder = command.get_current_dir().unwrap_or(Path::new("/"));
+    separate
+        .args(words)
+        .current_dir(folder)
+        .env_clear()
+        .envs(variables_of(command));
+    separate
 }
 
 fn waiting() -> MutexGuard<'static, Vec<Prepared>> {
@@ -61,13 +82,14 @@ fn waiting() -> MutexGuard<'static, Vec<Prepared>> {
 }
 
 impl Settings {
-    fn of(command: &Command) -> Self {
+    fn of(beginning: &[&str], command: &Command) -> Self {
         let mut variables: Vec<_> = variables_of(command)
             .filter(|(name, _)| !is_read_by_commands(name))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         variables.sort();
         Self {
+            beginning: beginning.iter().map(OsString::from).collect(),
             program: command.get_program().to_owned(),
             variables,
         }
@@ -91,12 +113,13 @@ fn is_read_by_commands(name: &OsStr) -> bool {
 impl Prepared {
     /// Starts a process. Returns `None` if the program is no script of Mercurial's in Python.
     fn start(settings: Settings) -> Option<Self> {
-        let script = find_program(&settings.program)?;
+        let script = process::find_program(&settings.program)?;
         let interpreter = interpreter_of(&script)?;
-        let (program, arguments) = interpreter.split_first()?;
+        let mut words = settings.beginning.iter().chain(&interpreter);
+        let program = words.next()?;
         let variables = settings.variables.iter();
         let mut child = Command::new(program)
-            .args(arguments)
+            .args(words)
             .args(["-c", SCRIPT])
             .arg(script)
             .env_clear()
@@ -159,16 +182,6 @@ fn request_of(command: &Command) -> Vec<u8> {
     words.join(&0)
 }
 
-/// Returns where the program of this name is.
-fn find_program(name: &OsStr) -> Option<PathBuf> {
-    if name.as_bytes().contains(&b'/') {
-        return Some(name.into());
-    }
-    let folders = std::env::var_os("PATH")?;
-    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(name));
-    places.find(|place| place.is_file())
-}
-
 /// Returns the words of the line that says which Python runs this script.
 fn interpreter_of(script: &Path) -> Option<Vec<OsString>> {
     let text = fs::read(script).ok()?;
@@ -214,13 +227,14 @@ mod tests {
                 let mut command = sandbox.command("hg", &folder);
                 command.args(arguments).env("HGPLAIN", plain);
                 let separate = command.output().unwrap();
-                let prepared = output_of(&mut command).unwrap();
-                assert_eq!(prepared, separate, "{folder:?} {arguments:?} {plain:?}");
+                for beginning in [&[][..], &["env", "--"]] {
+                    let prepared = output_of(beginning, &command).unwrap();
+                    assert_eq!(prepared, separate, "{folder:?} {arguments:?} {plain:?}");
+                }
             }
         }
-        let name = OsStr::new("hg");
-        let is_hg = |prepared: &Prepared| prepared.settings.program == name;
-        assert!(waiting().iter().any(is_hg));
+        let is_hg = |prepared: &&Prepared| Path::new(&prepared.settings.program).ends_with("hg");
+        assert!(waiting().iter().filter(is_hg).count() >= 2);
     }
 
     #[test]
@@ -229,7 +243,10 @@ mod tests {
             let mut command = Command::new(program);
             command.arg("--version");
             let separate = command.output().unwrap();
-            assert_eq!(output_of(&mut command).unwrap(), separate, "{program}");
+            for beginning in [&[][..], &["env", "--"]] {
+                let run = output_of(beginning, &command);
+                assert_eq!(run.unwrap(), separate, "{program}");
+            }
         }
     }
 }

@@ -70,7 +70,7 @@ impl HgSandbox {
 
     /// Prepares to run `program` in `folder`, with an isolated environment.
     pub fn command(&self, program: impl AsRef<OsStr>, folder: &Path) -> Command {
-        let mut command = Command::new(program);
+        let mut command = process::command(program);
         command
             .current_dir(folder)
             .env_clear()
@@ -115,7 +115,20 @@ impl HgSandbox {
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
     ) -> io::Result<Output> {
-        prepared::output_of(self.command(&self.hg, folder).args(arguments))
+        self.hg_begun_with(&[], folder, arguments)
+    }
+
+    /// Runs `hg` in `folder`, with `beginning` before it on the command line.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn hg_begun_with<A: AsRef<OsStr>>(
+        &self,
+        beginning: &[&str],
+        folder: &Path,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> io::Result<Output> {
+        prepared::output_of(beginning, self.command(&self.hg, folder).args(arguments))
     }
 
     /// Keeps the folder instead of deleting it.

@@ -1,15 +1,30 @@
 //! A repository in which every kind of name means something, and names for it.
 
 use super::*;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
-/// Writes a blob whose id starts with `prefix` to the repository.
+/// Writes a blob whose id starts with the four digits of `prefix` to the repository.
+///
+/// To find one takes 65,536 tries, so what was found is kept: the repositories have the same ids.
 fn write_blob_like(sandbox: &Sandbox, prefix: &str) -> ObjectId {
-    let found = (0_u32..).find_map(|number| {
-        let content = format!("{prefix} {number}");
-        let id = hash_blob(sandbox.hash, content.as_bytes());
-        id.to_string().starts_with(prefix).then_some((content, id))
-    });
-    let (content, id) = found.unwrap();
+    static FOUND: Mutex<BTreeMap<(Kind, u16), (String, ObjectId)>> = Mutex::new(BTreeMap::new());
+    let number = u16::from_str_radix(prefix, 16).unwrap();
+    let (content, id) = FOUND
+        .lock()
+        .unwrap()
+        .entry((sandbox.hash, number))
+        .or_insert_with(|| {
+            (0_u32..)
+                .map(|count| format!("{prefix} {count}"))
+                .map(|content| {
+                    let id = hash_blob(sandbox.hash, content.as_bytes());
+                    (content, id)
+                })
+                .find(|(_, id)| id.as_bytes().starts_with(&number.to_be_bytes()))
+                .unwrap()
+        })
+        .clone();
     let written = sandbox.git_with_input(["hash-object", "-w", "--stdin"], content.as_bytes());
     assert_eq!(written, id.to_string());
     id
