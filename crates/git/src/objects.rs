@@ -156,7 +156,8 @@ impl Objects {
         self.readers.store()
     }
 
-    /// Returns the lines that git writes when it looks for replacements and alternates; none before any object was asked for.
+    /// Returns the lines that git writes when it looks for replacements and alternates, and when it first lists packs; none
+    /// before any object was asked for.
     pub fn opening_messages(&self) -> Vec<String> {
         self.readers.opening_messages()
     }
@@ -192,6 +193,12 @@ impl Objects {
     /// [`Self::collect_messages`].
     pub fn take_messages(&self) -> Vec<String> {
         self.readers.take_messages()
+    }
+
+    /// Drops the lines not yet taken, for a caller that reads the same objects again, but keeps those that would not be written
+    /// again. Returns whether there were any.
+    pub fn drop_messages(&self) -> bool {
+        self.readers.drop_messages()
     }
 
     fn folders(&self) -> &ObjectFolders {

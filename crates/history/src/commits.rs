@@ -90,11 +90,13 @@ impl<'a> Commits<'a> {
         }
     }
 
-    /// Whether `id` is a commit. Reads it.
+    /// Whether `id` is a commit. Reads it. Nothing is reported if it is not a commit.
     pub(super) fn is_commit(&mut self, id: &oid) -> Result<bool, Error> {
         let number = self.number_of(id);
-        // Nothing is reported if it is not a commit.
-        self.read_or_report(number, &mut Vec::new())
+        match self.read(number) {
+            Ok(()) => Ok(true),
+            Err(error) => text_of_no_commit(error).map(|_| false),
+        }
     }
 
     /// Whether `id` is an object, and no commit.
@@ -380,14 +382,7 @@ impl<'a> Commits<'a> {
         );
         let text = match read {
             Ok(()) => return Ok(true),
-            Err(Error::Missing { id }) => format!("Could not read {id}"),
-            Err(Error::WrongKind { id, .. }) => format!("Object {id} not a commit"),
-            Err(
-                error @ (Error::Malformed { .. }
-                | Error::BadPointer { .. }
-                | Error::Contradiction { .. }),
-            ) => error.to_string(),
-            Err(error) => return Err(error),
+            Err(error) => text_of_no_commit(error)?,
         };
         messages.push(text_bytes(&format!("error: {text}")));
         Ok(false)
@@ -519,6 +514,18 @@ fn number_at(position: u32, numbers_by_position: &mut [u32], all: &mut Vec<Commi
         *slot = offset(all.len());
     }
     slot.saturating_sub(1)
+}
+
+/// Returns git's text about an object that cannot be read as a commit, if git then treats it as missing.
+fn text_of_no_commit(error: Error) -> Result<String, Error> {
+    match error {
+        Error::Missing { id } => Ok(format!("Could not read {id}")),
+        Error::WrongKind { id, .. } => Ok(format!("Object {id} not a commit")),
+        Error::Malformed { .. } | Error::BadPointer { .. } | Error::Contradiction { .. } => {
+            Ok(error.to_string())
+        }
+        error => Err(error),
+    }
 }
 
 /// Returns the first bytes of `id`.

@@ -81,8 +81,8 @@ impl<'a> Describer<'a> {
             .as_ref()
             .and_then(|only| only.commit(context, &mut commits));
         // Messages about it are added when it is described.
-        let is_silent = context.objects.take_messages().is_empty();
-        if !is_silent || context.objects.reported_once() != had_said {
+        let has_said = context.objects.drop_messages();
+        if has_said || context.objects.reported_once() != had_said {
             context.objects.set_reported_once(had_said);
             commits = Commits::new(context.objects);
         }
@@ -94,7 +94,7 @@ impl<'a> Describer<'a> {
         }
         if context.objects.has_non_commit_claims() {
             // The claims of tags count in their order, and are kept: so all tags are read, none is left out.
-            context.objects.take_messages();
+            context.objects.drop_messages();
             context.objects.set_reported_once(had_said_before_names);
             resolve_again(&mut only);
             commits = Commits::new(context.objects);
@@ -153,16 +153,13 @@ impl<'a> Describer<'a> {
         // A name with a path means a blob, which may be large.
         if !name.contains(&b':') {
             let number = self.commits.number_of(id);
-            let mut messages = Vec::new();
-            if matches!(self.commits.read_or_report(number, &mut messages), Ok(true))
-                && self.commits.is_stored(number)
-            {
-                self.messages.extend(messages);
+            if self.commits.read(number).is_ok() && self.commits.is_stored(number) {
+                self.collect_messages();
                 return Ok(Some(*id));
             }
         }
         // git asks for the type before it reads the object, and reports errors there.
-        self.context.objects.take_messages();
+        self.context.objects.drop_messages();
         let Some((id, Kind::Commit)) = self.context.objects.peel(id)? else {
             return Ok(None);
         };

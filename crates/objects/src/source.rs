@@ -103,6 +103,8 @@ pub(super) struct Listing {
     listed: Option<Observation>,
     /// Whether the system failed to tell which packs there are, the last time the folder was listed.
     pub(super) has_failed: bool,
+    /// What git writes when it lists the folder for the first time.
+    said: Vec<String>,
 }
 
 /// A multi-pack-index with its packs.
@@ -138,7 +140,16 @@ impl Source {
         let listing = self.listing.read();
         let seen = listing.as_ref().and_then(|listing| listing.seen);
         seen.is_some_and(|seen| !holds(seen, &self.folder.join("pack")))
+            // What is wrong may be mended in place.
+            || listing.as_ref().is_some_and(|listing| !listing.said.is_empty())
             || self.has_other_alternates()
+    }
+
+    /// Returns what git writes when it lists the packs for the first time; nothing before that.
+    pub(super) fn listing_messages(&self) -> Vec<String> {
+        let listing = self.listing.read();
+        let said = listing.as_ref().map(|listing| listing.said.clone());
+        said.unwrap_or_default()
     }
 
     /// Whether alternates may have been added or removed.
@@ -172,7 +183,13 @@ impl Source {
             return ask(listing, messages);
         }
         drop(listing);
+        let before = messages.len();
         self.list(packs, messages)?;
+        if let Some(said) = messages.get(before..).filter(|said| !said.is_empty())
+            && let Some(listing) = self.listing.write().as_mut()
+        {
+            listing.said = said.to_vec();
+        }
         match self.listing.read().as_ref() {
             Some(listing) => ask(listing, messages),
             None => ask(&Listing::default(), messages),

@@ -113,6 +113,12 @@ impl ObjectStore {
         self.sources.iter().any(Source::has_other_alternates)
     }
 
+    /// Returns what git writes when it lists packs for the first time; nothing for folders in which no object was looked for.
+    pub fn listing_messages(&self) -> Vec<String> {
+        let sources = self.sources.iter();
+        sources.flat_map(Source::listing_messages).collect()
+    }
+
     /// Adds alternates that were named since the lists of alternates were last read. As in git, none is removed.
     fn add_alternates(&self) {
         if !self.sources.iter().any(Source::has_unread_alternates) {

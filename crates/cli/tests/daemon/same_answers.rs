@@ -530,6 +530,26 @@ fn alternates_that_are_not_there_are_reported_as_soon_as_they_are_listed() {
 }
 
 #[test]
+fn packs_that_cannot_be_listed_are_reported_until_they_can() {
+    let sandbox = Sandbox::with_repository();
+    let packs = sandbox.path("work/.git/objects/pack");
+    let index = packs.join("multi-pack-index");
+    let _serving = sandbox.serve();
+    let same = || sandbox.assert_answered_as_by_git("work");
+    same();
+    sandbox.write("work/.git/objects/pack/multi-pack-index", "");
+    same();
+    std::fs::remove_file(index).unwrap();
+    same();
+    std::fs::remove_dir_all(&packs).unwrap();
+    sandbox.write("work/.git/objects/pack", "no folder");
+    same();
+    std::fs::remove_file(&packs).unwrap();
+    std::fs::create_dir(&packs).unwrap();
+    same();
+}
+
+#[test]
 fn rules_by_which_a_split_index_would_be_sparse_are_refused_though_the_index_is_unchanged() {
     let sandbox = Sandbox::with_repository();
     for key in [

@@ -158,6 +158,32 @@ fn missing_alternates_are_reported_when_an_object_is_asked_for() {
 }
 
 #[test]
+fn packs_that_cannot_be_listed_are_reported_when_an_object_is_asked_for() {
+    let no_folder = |sandbox: &Sandbox| {
+        std::fs::remove_dir_all(sandbox.git_dir().join("objects/pack")).unwrap();
+        sandbox.write_in_git_dir("objects/pack", "no folder");
+    };
+    let empty_index =
+        |sandbox: &Sandbox| sandbox.write_in_git_dir("objects/pack/multi-pack-index", "");
+    let short_chain = |sandbox: &Sandbox| {
+        let chain = "objects/pack/multi-pack-index.d/multi-pack-index-chain";
+        sandbox.write_in_git_dir(chain, "short\n");
+    };
+    for damage in [&no_folder as &dyn Fn(&Sandbox), &empty_index, &short_chain] {
+        let sandbox = Sandbox::new();
+        damage(&sandbox);
+        for arguments in QUESTIONS {
+            sandbox.assert_same(arguments, "");
+        }
+        sandbox.assert_same(&["describe", "--all"], "");
+        sandbox.assert_same(&["describe", "v2", "good"], "");
+        for name in ["HEAD", ":/b", "v2^{}", "HEAD~1:x"] {
+            sandbox.assert_same_name(name);
+        }
+    }
+}
+
+#[test]
 fn a_link_is_compared_with_the_object_that_stands_for_it() {
     let sandbox = Sandbox::new();
     // A new link has stat data that are not in the index.

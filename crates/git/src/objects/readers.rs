@@ -83,6 +83,29 @@ impl Readers {
         messages.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// Drops what git would have written since the last call, for a caller that reads the same again. What is written only when
+    /// packs are listed for the first time is kept. Returns whether there was anything.
+    pub(super) fn drop_messages(&self) -> bool {
+        if !self.had_messages() {
+            return false;
+        }
+        let kept = self.listing_messages();
+        let mut messages = self.messages.lock();
+        let Some(messages) = messages.as_mut() else {
+            return false;
+        };
+        let had_any = !messages.is_empty();
+        messages.retain(|line| kept.contains(line));
+        had_any
+    }
+
+    fn listing_messages(&self) -> Vec<String> {
+        let store = self.state.lock().store.clone();
+        store
+            .map(|store| store.listing_messages())
+            .unwrap_or_default()
+    }
+
     fn note(&self, messages: &[String]) {
         if !messages.is_empty() {
             self.had_messages.store(true, Ordering::Relaxed);
@@ -129,9 +152,11 @@ impl Readers {
         self.opening.lock().warnings = shown;
     }
 
-    /// Returns what git writes when it looks for replacements and alternates; nothing before any object was asked for.
+    /// Returns what git writes when it looks for replacements and alternates, and when it first lists packs; nothing before any
+    /// object was asked for.
     pub(super) fn opening_messages(&self) -> Vec<String> {
-        self.opening.lock().all_messages()
+        let opening = self.opening.lock().all_messages();
+        [opening, self.listing_messages()].concat()
     }
 
     /// Adds those lines, unless they were reported before: an object is asked for.

@@ -360,7 +360,7 @@ impl NameRev<'_> {
             (Some(Kind::Tree | Kind::Blob), _) => return Ok(None),
             (kind, _) => {
                 // git parses it and everything that it leads to, and reports errors there.
-                context.objects.take_messages();
+                context.objects.drop_messages();
                 context.objects.untagged(id)?;
                 messages.extend(messages_of(context.objects));
                 if kind.is_none() && !following.includes_broken {

@@ -66,7 +66,7 @@ impl Resolver<'_> {
         if self.objects.has_non_commit_claims() {
             // A tag's claim about an object counts unless the object was met before, and that includes all objects
             // named by commits.
-            self.objects.take_messages();
+            self.objects.drop_messages();
             self.objects.set_reported_once(reported_once);
             self.messages.truncate(message_count);
             self.objects.forget_known();
@@ -97,7 +97,7 @@ impl Resolver<'_> {
             self.collect_messages();
             let kind = self.objects.kind(id)?;
             // Errors are reported when it is parsed.
-            self.objects.take_messages();
+            self.objects.drop_messages();
             if kind == Some(Kind::Commit) && !takes_all_apart {
                 commits.push(*id);
                 continue;
