@@ -565,3 +565,25 @@ fn other_references_called_head_are_reported() {
         }
     }
 }
+
+#[test]
+fn a_list_of_commands_that_cannot_be_read_is_reported() {
+    let sandbox = Sandbox::with_history();
+    let list = sandbox.git_dir().join("sequencer/todo");
+    let same = || {
+        for arguments in [
+            &["status"][..],
+            &["status", "-sb"],
+            &["status", "--porcelain=v2", "-uno"],
+            &["describe", "--always", "--dirty"],
+        ] {
+            sandbox.assert_same_as_git(arguments);
+        }
+    };
+    fs::create_dir_all(&list).unwrap();
+    same();
+    sandbox.git(["checkout", "-q", "--detach"]);
+    fs::remove_dir(&list).unwrap();
+    std::os::unix::fs::symlink("todo", &list).unwrap();
+    same();
+}

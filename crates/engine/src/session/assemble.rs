@@ -29,7 +29,7 @@ use crate::git_system;
 use crate::status::{Change, CutShort, LongStatus};
 use vigil_git::advice::Advice;
 use vigil_git::operation::Operation;
-use vigil_git::operation::under_way::last_switch;
+use vigil_git::operation::under_way::{last_switch, sequencer_complaint};
 use vigil_git::promisor;
 use vigil_git::staged::{StagedChange, StagedDiff};
 use vigil_history::branch::BranchStatus;
@@ -349,6 +349,9 @@ impl Assembly<'_> {
         let messages = self.messages_in_order(said_before_submodules);
         status.warns_once = !messages.is_empty();
         notices.extend(messages);
+        if !self.request.as_diff_index {
+            notices.extend(sequencer_complaint(&self.session.repository));
+        }
         if self.looks_where_head_was_detached()? {
             notices.extend_from_slice(&self.comparison.head.messages);
         }

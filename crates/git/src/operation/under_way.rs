@@ -13,7 +13,10 @@ use crate::objects::Objects;
 use crate::refs::{self, Raw, Refs};
 use crate::repository::Repository;
 use vigil_model::c_string::until_nul;
-use vigil_model::raw_text::raw;
+use vigil_model::raw_text::{raw, text_bytes};
+
+/// The list of the commands that are left when several commits are picked or reverted.
+const SEQUENCER_LIST: &str = "sequencer/todo";
 
 /// Why the operation in progress could not be detected.
 #[derive(Debug, thiserror::Error)]
@@ -157,6 +160,21 @@ impl OperationState {
     }
 }
 
+/// Returns what git writes in any format if there is a list of the sequencer's commands that cannot be read.
+pub fn sequencer_complaint(repo: &Repository) -> Option<BString> {
+    let error = vigil_stamp::file::read(&repo.git_dir.join(SEQUENCER_LIST)).err()?;
+    let is_absent = [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind());
+    (!is_absent).then(|| {
+        let name = repo.name_in_git_dir(SEQUENCER_LIST);
+        let text = format!(
+            "error: unable to open '{}': {}",
+            raw(&name),
+            errno::text_of(&error)
+        );
+        text_bytes(&text)
+    })
+}
+
 /// The next command of the sequencer.
 enum Command {
     Pick,
@@ -268,9 +286,9 @@ impl Place<'_> {
         }
     }
 
-    /// Returns the first command in the sequencer's list, which exists if several commits are picked or reverted.
+    /// Returns the first command in the sequencer's list.
     fn sequencer_command(&self) -> Option<Command> {
-        let text = self.read("sequencer/todo")?;
+        let text = self.read(SEQUENCER_LIST)?;
         let text = text.trim_start_with(|byte| matches!(byte, ' ' | '\t' | '\r' | '\n'));
         let end = text.find_byteset(b" \t")?;
         match text.get(..end)? {
