@@ -1,5 +1,8 @@
 //! Objects that are missing, replaced, grafted or elsewhere.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use super::sandbox::{QUESTIONS, STATUS_COMMANDS, Sandbox, fatal_output};
 
 #[test]
@@ -154,6 +157,37 @@ fn missing_alternates_are_reported_when_an_object_is_asked_for() {
             .vigil_output(&["cat-file", "--batch-check"], &missing)
             .stderr;
         assert_eq!(stderr.lines().count(), lines.lines().count(), "{stderr}");
+    }
+}
+
+#[test]
+fn alternates_that_cannot_be_read_are_reported_when_an_id_is_abbreviated() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["clone", "-q", "--bare", ".", "../other"]);
+    let objects = sandbox.path("../other/objects");
+    let list = objects.to_str().unwrap();
+    sandbox.write_in_git_dir("objects/info/alternates", &format!("{list}\n"));
+    for unreadable in ["pack", ""] {
+        let path = objects.join(unreadable);
+        std::fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
+        for arguments in [
+            &["describe"][..],
+            &["describe", "--always", "--match=x", "HEAD", "HEAD~1"],
+            &["describe", "--dirty"],
+        ] {
+            sandbox.assert_same_without_privileges(arguments);
+        }
+        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[test]
+fn a_damaged_index_of_a_pack_is_reported_for_each_search_for_an_abbreviated_id() {
+    let sandbox = Sandbox::new();
+    sandbox.write_in_git_dir("objects/pack/pack-1.pack", "PACK");
+    sandbox.write_in_git_dir("objects/pack/pack-1.idx", "garbage");
+    for id in ["1111111", "abcd"] {
+        sandbox.assert_same(&["cat-file", "-t", id], "");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
+use vigil_testkit::privileges::without_privileges;
 use vigil_testkit::sandbox::{TextOutput, run_with_input};
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
@@ -65,6 +66,19 @@ impl Sandbox {
             .stderr
             .replace("git config advice.", "git config set advice.");
         assert_eq!(ours, theirs, "{arguments:?} {input:?}");
+    }
+
+    /// Asserts that both programs answer alike where permissions apply to them.
+    pub(crate) fn assert_same_without_privileges(&self, arguments: &[&str]) {
+        let Some(beginning) = without_privileges() else {
+            return;
+        };
+        let [ours, theirs] = [VIGIL, "git"].map(|program| {
+            let all = [beginning, &[program], arguments].concat();
+            let (first, rest) = all.split_first().unwrap();
+            TextOutput::from(self.run(first, rest, ""))
+        });
+        assert_eq!(ours, theirs, "{arguments:?}");
     }
 
     /// As [`Self::assert_same`], with one input line for `cat-file --batch-check`.

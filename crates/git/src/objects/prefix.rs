@@ -15,20 +15,20 @@ impl Objects {
         let mut is_again = false;
         let found = self.readers.with_reader(|reader| {
             let mut messages = Vec::new();
-            let store = reader.store();
+            let store = reader.store().clone();
             let mut found = store.with_prefix(digits, &mut messages)?;
             if found.is_empty() {
-                messages.clear();
                 store.list(&mut messages)?;
                 is_again = true;
                 found = store.with_prefix(digits, &mut messages)?;
             }
-            self.readers.add_messages(messages);
+            reader.add_messages(messages);
             Ok((!found.is_empty()).then_some(found))
         });
         if is_again {
             // git looks for the alternates once more.
-            self.readers.add_messages(self.readers.opening_messages());
+            self.readers
+                .add_messages(self.readers.messages_about_alternates());
         }
         Ok(found?.unwrap_or_default())
     }
@@ -36,10 +36,10 @@ impl Objects {
     /// As [`Self::starting_with`], but without looking again for new objects.
     pub(crate) fn all_starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
         let found = self.readers.with_reader(|reader| {
-            reader
-                .store()
-                .with_prefix(digits, &mut Vec::new())
-                .map(Some)
+            let mut messages = Vec::new();
+            let found = reader.store().with_prefix(digits, &mut messages)?;
+            reader.add_messages(messages);
+            Ok(Some(found))
         });
         Ok(found?.unwrap_or_default())
     }

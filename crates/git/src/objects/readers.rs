@@ -155,8 +155,12 @@ impl Readers {
     /// Returns what git writes when it looks for replacements and alternates, and when it first lists packs; nothing before any
     /// object was asked for.
     pub(super) fn opening_messages(&self) -> Vec<String> {
-        let opening = self.opening.lock().all_messages();
-        [opening, self.listing_messages()].concat()
+        [self.messages_about_alternates(), self.listing_messages()].concat()
+    }
+
+    /// Returns those about replacements and alternates.
+    pub(super) fn messages_about_alternates(&self) -> Vec<String> {
+        self.opening.lock().all_messages()
     }
 
     /// Adds those lines, unless they were reported before: an object is asked for.
