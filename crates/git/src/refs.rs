@@ -101,6 +101,35 @@ pub fn includes_broken(environment: &Environment) -> Result<bool, config::Error>
     config::environment_boolean(environment, "GIT_REF_PARANOIA", true)
 }
 
+/// The result of following a reference.
+#[derive(Debug)]
+pub enum Followed {
+    /// The name at the end, and the object.
+    Found(BString, ObjectId),
+    /// It is symbolic, and leads to nothing.
+    Dangling,
+    /// What it contains is neither an id nor a name.
+    Broken,
+    /// There is none.
+    Missing,
+}
+
+impl Followed {
+    /// Returns what git writes when it meets this at `full_name` while it expands a short name.
+    pub fn warning(&self, full_name: &BStr) -> Option<BString> {
+        let what = match self {
+            Self::Dangling if full_name != "HEAD" => "dangling symref",
+            Self::Broken if full_name.contains(&b'/') => "broken ref",
+            _ => return None,
+        };
+        Some(
+            [b"warning: ignoring ", what.as_bytes(), b" ", full_name]
+                .concat()
+                .into(),
+        )
+    }
+}
+
 impl Refs {
     /// Opens the references of `repo`. Nothing is read yet.
     pub fn open(repo: &Repository) -> Self {
@@ -208,45 +237,60 @@ impl Refs {
     /// # Errors
     /// `packed-refs` or a reftable cannot be read.
     pub fn resolve(&self, full_name: &BStr) -> Result<Option<ObjectId>, Error> {
-        Ok(self.resolve_named(full_name)?.map(|(_, id)| id))
+        Ok(match self.follow(full_name)? {
+            Followed::Found(_, id) => Some(id),
+            Followed::Dangling | Followed::Broken | Followed::Missing => None,
+        })
     }
 
-    /// As [`Self::resolve`], with the name at the end of the symbolic references.
-    fn resolve_named(&self, full_name: &BStr) -> Result<Option<(BString, ObjectId)>, Error> {
-        let mut name = BString::from(full_name);
-        for _ in 0..SYMBOLIC_DEPTH_MAX {
-            if !name::is_valid(&name) {
-                return Ok(None);
-            }
-            match self.read(name.as_ref())? {
-                Raw::Direct(id) => return Ok(Some((name, id))),
-                Raw::Symbolic(target) => name = target,
-                Raw::Missing | Raw::Broken | Raw::Unreadable => return Ok(None),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Returns the full name that git finds for `short_name`. With `unique`, there is none if more than one rule
-    /// matches (which is what git asks for under `core.warnAmbiguousRefs`).
+    /// Follows `full_name` through symbolic references.
     ///
     /// # Errors
     /// `packed-refs` or a reftable cannot be read.
-    pub fn expand(&self, short_name: &BStr, unique: bool) -> Result<Option<BString>, Error> {
-        let mut found = None;
-        for (before, after) in SHORT_NAME_RULES {
-            let candidate = [before, short_name, after].concat();
-            if let Some((name, _)) = self.resolve_named(candidate.as_bstr())? {
-                if found.is_some() {
-                    return Ok(None);
+    pub fn follow(&self, full_name: &BStr) -> Result<Followed, Error> {
+        if !name::is_valid(full_name) {
+            return Ok(Followed::Missing);
+        }
+        let mut name = full_name.to_owned();
+        for depth in 0..SYMBOLIC_DEPTH_MAX {
+            match self.read(name.as_bstr())? {
+                Raw::Direct(id) => return Ok(Followed::Found(name, id)),
+                Raw::Symbolic(target) if name::is_valid(&target) => name = target,
+                Raw::Symbolic(_) => return Ok(Followed::Dangling),
+                Raw::Missing | Raw::Broken | Raw::Unreadable if depth > 0 => {
+                    return Ok(Followed::Dangling);
                 }
-                found = Some(name);
-                if !unique {
-                    break;
-                }
+                Raw::Broken => return Ok(Followed::Broken),
+                Raw::Missing | Raw::Unreadable => return Ok(Followed::Missing),
             }
         }
-        Ok(found)
+        Ok(Followed::Dangling)
+    }
+
+    /// Returns the full name that git finds for `short_name`. With `unique`, there is none if more than one rule
+    /// matches (which is what git asks for under `core.warnAmbiguousRefs`). git's messages are appended to `warnings`.
+    ///
+    /// # Errors
+    /// `packed-refs` or a reftable cannot be read.
+    pub fn expand(
+        &self,
+        short_name: &BStr,
+        unique: bool,
+        warnings: &mut Vec<BString>,
+    ) -> Result<Option<BString>, Error> {
+        let mut found = Vec::new();
+        for (before, after) in SHORT_NAME_RULES {
+            let candidate = BString::from([before, short_name, after].concat());
+            match self.follow(candidate.as_bstr())? {
+                Followed::Found(name, _) => found.push(name),
+                followed => warnings.extend(followed.warning(candidate.as_bstr())),
+            }
+            if !unique && !found.is_empty() {
+                break;
+            }
+        }
+        let is_ambiguous = found.len() > 1;
+        Ok(found.pop().filter(|_| !is_ambiguous))
     }
 
     /// Returns the shortest name by which git finds `full_name`, as it is printed for upstreams.

@@ -80,34 +80,19 @@ pub fn branch_status(
     refs: &Refs,
     objects: &Objects,
     ahead_behind: bool,
+    warnings: &mut Vec<BString>,
 ) -> Result<BranchStatus, Error> {
     let head = refs.head()?;
     let upstream = match &head {
         Head::Branch { name, id } if !name.is_empty() => {
-            upstream_of(repo, refs, objects, name.as_ref(), *id, ahead_behind)?
+            match BranchRemotes::read(&repo.config, short_name(name.as_ref()))? {
+                Some(remotes) => upstream_by(&remotes, refs, objects, *id, ahead_behind, warnings)?,
+                None => None,
+            }
         }
         _ => None,
     };
     Ok(BranchStatus { head, upstream })
-}
-
-/// Returns the upstream of the branch with the full name `branch`, whether or not HEAD points to it. `id` is
-/// its commit (`None` if it is unborn).
-///
-/// # Errors
-/// The configuration is wrong, a reference cannot be read, or the history is broken.
-pub(crate) fn upstream_of(
-    repo: &Repository,
-    refs: &Refs,
-    objects: &Objects,
-    branch: &BStr,
-    id: Option<ObjectId>,
-    ahead_behind: bool,
-) -> Result<Option<Upstream>, Error> {
-    match BranchRemotes::read(&repo.config, short_name(branch))? {
-        Some(remotes) => upstream_by(&remotes, refs, objects, id, ahead_behind),
-        None => Ok(None),
-    }
 }
 
 fn upstream_by(
@@ -116,8 +101,9 @@ fn upstream_by(
     objects: &Objects,
     id: Option<ObjectId>,
     ahead_behind: bool,
+    warnings: &mut Vec<BString>,
 ) -> Result<Option<Upstream>, Error> {
-    let Some(reference) = remotes.upstream(refs)? else {
+    let Some(reference) = remotes.upstream(refs, warnings)? else {
         return Ok(None);
     };
     let theirs = refs.resolve(reference.as_ref())?;
@@ -202,7 +188,7 @@ pub fn tracked_branch(
     let Some(remotes) = BranchRemotes::read(&repo.config, name.as_bstr())? else {
         return Ok(None);
     };
-    match remotes.upstream(refs)? {
+    match remotes.upstream(refs, &mut Vec::new())? {
         Some(reference) => remote_branch(refs, &remotes, reference),
         None => Ok(None),
     }
@@ -315,15 +301,15 @@ impl BranchRemotes {
     }
 
     /// Returns the full name of the upstream, which need not exist. `None` if the remote's branch is not
-    /// tracked.
-    fn upstream(&self, refs: &Refs) -> Result<Option<BString>, Error> {
+    /// tracked. git's messages are appended to `warnings`.
+    fn upstream(&self, refs: &Refs, warnings: &mut Vec<BString>) -> Result<Option<BString>, Error> {
         if let Some(tracked) = refspec::track(&self.fetch, self.merge.as_ref()) {
             return Ok(Some(tracked));
         }
         if self.remote != "." {
             return Ok(None);
         }
-        let expanded = refs.expand(self.merge.as_ref(), self.warns_of_ambiguity)?;
+        let expanded = refs.expand(self.merge.as_ref(), self.warns_of_ambiguity, warnings)?;
         Ok(Some(expanded.unwrap_or_else(|| self.merge.clone())))
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use vigil_testkit::sandbox::{git_is_at_least, skip_test};
 
-use super::sandbox::Sandbox;
+use super::sandbox::{STATUS_COMMANDS, Sandbox};
 
 #[test]
 fn references_of_other_worktrees_are_found() {
@@ -331,6 +331,23 @@ fn a_branch_with_a_name_that_is_too_long_is_unknown() {
             &["cat-file", "-t", &name],
         ] {
             sandbox.assert_same(arguments, "");
+        }
+    }
+}
+
+#[test]
+fn an_upstream_in_this_repository_that_is_broken_or_dangling_is_warned_of() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["config", "branch.main.remote", "."]);
+    for merge in ["refs/heads/other", "other"] {
+        sandbox.git(["config", "branch.main.merge", merge]);
+        for content in ["", "nonsense\n", "ref: refs/heads/none\n"] {
+            sandbox.write_in_git_dir("refs/heads/other", content);
+            for arguments in STATUS_COMMANDS {
+                sandbox.assert_same(arguments, "");
+            }
+            sandbox.assert_same(&["cat-file", "-t", "@{u}"], "");
+            sandbox.assert_same(&["describe", "main@{upstream}"], "");
         }
     }
 }

@@ -682,6 +682,7 @@ impl Assembly<'_> {
             &session.refs,
             &session.objects,
             request.ahead_behind,
+            messages,
         )?;
         Ok(BranchStatus {
             head: found.clone(),

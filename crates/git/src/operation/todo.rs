@@ -243,7 +243,7 @@ fn object_named(
     {
         return Ok(Some(id));
     }
-    if let Some(reference) = refs.expand(name, false)? {
+    if let Some(reference) = refs.expand(name, false, &mut Vec::new())? {
         return Ok(refs.resolve(reference.as_ref())?);
     }
     if name.len() < ABBREVIATION_MIN {

@@ -320,7 +320,7 @@ impl Place<'_> {
             return Ok(None);
         }
         let is_unique = self.repo.config.boolean("core.warnAmbiguousRefs")? != Some(false);
-        let Some(reference) = self.refs.expand(name, is_unique)? else {
+        let Some(reference) = self.refs.expand(name, is_unique, &mut Vec::new())? else {
             return Ok(None);
         };
         let Some(found) = self.refs.resolve(reference.as_ref())? else {

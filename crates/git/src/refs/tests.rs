@@ -283,7 +283,7 @@ fn names_are_shortened_and_expanded_as_git_does() {
         ("HEAD", Some("HEAD")),
         ("none", None),
     ] {
-        let found = refs.expand(short.into(), false).unwrap();
+        let found = refs.expand(short.into(), false, &mut Vec::new()).unwrap();
         let full = if short == "HEAD" {
             Some("refs/heads/main")
         } else {
@@ -291,9 +291,12 @@ fn names_are_shortened_and_expanded_as_git_does() {
         };
         assert_eq!(found, full.map(BString::from), "{short}");
     }
-    assert_eq!(refs.expand("x".into(), true).unwrap(), None);
     assert_eq!(
-        refs.expand("main".into(), true).unwrap(),
+        refs.expand("x".into(), true, &mut Vec::new()).unwrap(),
+        None
+    );
+    assert_eq!(
+        refs.expand("main".into(), true, &mut Vec::new()).unwrap(),
         Some("refs/heads/main".into())
     );
 }

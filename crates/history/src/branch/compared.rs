@@ -37,7 +37,7 @@ pub fn compared_branches(
     let wanted = config.string("status.compareBranches");
     let wanted = wanted.unwrap_or_else(|| UPSTREAM.into());
     let upstream = match BranchRemotes::read(config, name)? {
-        Some(remotes) => remotes.upstream(refs)?,
+        Some(remotes) => remotes.upstream(refs, &mut Vec::new())?,
         None => None,
     };
     let push = push_target(config, name, branch, upstream.as_ref())?;

@@ -42,7 +42,9 @@ fn ours(sandbox: &Sandbox, ahead_behind: bool) -> String {
     let Some(remotes) = remotes_of(sandbox, short_name(name.as_ref()).to_str().unwrap()) else {
         return String::new();
     };
-    let Some(upstream) = upstream_by(&remotes, &refs, &objects, id, ahead_behind).unwrap() else {
+    let Some(upstream) =
+        upstream_by(&remotes, &refs, &objects, id, ahead_behind, &mut Vec::new()).unwrap()
+    else {
         return String::new();
     };
     let distance = match upstream.distance {
@@ -171,7 +173,7 @@ fn a_remote_branch_is_described_for_gitstatusd() {
         branch.map(|b| format!("{} {} {}", b.remote, b.branch, b.url))
     };
     let mut remotes = remotes_of(&sandbox, "main").unwrap();
-    let upstream = remotes.upstream(&refs).unwrap();
+    let upstream = remotes.upstream(&refs, &mut Vec::new()).unwrap();
     assert_eq!(
         describe(&remotes, upstream).unwrap(),
         "up/stream topic/1 https://example.com/x"

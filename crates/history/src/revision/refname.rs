@@ -11,7 +11,7 @@ use crate::branch::refspec::{self, Refspec};
 use vigil_git::advice::Advice;
 use vigil_git::config::Config;
 use vigil_git::refs::Head;
-use vigil_git::refs::{Raw, SHORT_NAME_RULES, SYMBOLIC_DEPTH_MAX, name};
+use vigil_git::refs::{Followed, SHORT_NAME_RULES};
 use vigil_git::repository::Repository;
 use vigil_model::raw_text::{message_bytes, text_bytes};
 
@@ -34,15 +34,6 @@ const REFERENCE_LIKE_AN_ID: Advice = Advice {
 
 /// How often the result of a form may itself be interpreted.
 const INTERPRETED_MAX: usize = 8;
-
-/// The result of following a reference.
-enum Followed {
-    /// The name at the end, and the object.
-    Found(BString, ObjectId),
-    Dangling,
-    Broken,
-    Missing,
-}
 
 /// The result of expanding a short name.
 pub(super) struct Expanded {
@@ -156,7 +147,7 @@ impl Resolver<'_> {
         let mut expanded: Option<Expanded> = None;
         for (before, after) in SHORT_NAME_RULES {
             let candidate = BString::from([before, name, after].concat());
-            match self.follow(candidate.as_bstr())? {
+            match self.refs.follow(candidate.as_bstr())? {
                 Followed::Found(name, id) => {
                     match &mut expanded {
                         Some(expanded) => expanded.count = expanded.count.saturating_add(1),
@@ -166,13 +157,10 @@ impl Resolver<'_> {
                         break;
                     }
                 }
-                Followed::Dangling if candidate != "HEAD" => {
-                    self.add_message(&[b"warning: ignoring dangling symref ", &candidate]);
+                followed => {
+                    self.collect_messages();
+                    self.messages.extend(followed.warning(candidate.as_bstr()));
                 }
-                Followed::Broken if candidate.contains(&b'/') => {
-                    self.add_message(&[b"warning: ignoring broken ref ", &candidate]);
-                }
-                Followed::Dangling | Followed::Broken | Followed::Missing => {}
             }
         }
         Ok(expanded)
@@ -188,7 +176,7 @@ impl Resolver<'_> {
         let mut expanded: Option<Expanded> = None;
         for (before, after) in SHORT_NAME_RULES {
             let candidate = BString::from([before, name, after].concat());
-            let Followed::Found(end, id) = self.follow(candidate.as_bstr())? else {
+            let Followed::Found(end, id) = self.refs.follow(candidate.as_bstr())? else {
                 continue;
             };
             let log = if self.refs.has_log(candidate.as_bstr())? {
@@ -213,26 +201,6 @@ impl Resolver<'_> {
             }
         }
         Ok(expanded)
-    }
-
-    fn follow(&self, full_name: &BStr) -> Result<Followed, Unresolved> {
-        if !name::is_valid(full_name) {
-            return Ok(Followed::Missing);
-        }
-        let mut name = full_name.to_owned();
-        for depth in 0..SYMBOLIC_DEPTH_MAX {
-            match self.refs.read(name.as_bstr())? {
-                Raw::Direct(id) => return Ok(Followed::Found(name, id)),
-                Raw::Symbolic(target) if name::is_valid(&target) => name = target,
-                Raw::Symbolic(_) => return Ok(Followed::Dangling),
-                Raw::Missing | Raw::Broken | Raw::Unreadable if depth > 0 => {
-                    return Ok(Followed::Dangling);
-                }
-                Raw::Broken => return Ok(Followed::Broken),
-                Raw::Missing | Raw::Unreadable => return Ok(Followed::Missing),
-            }
-        }
-        Ok(Followed::Dangling)
     }
 
     /// Returns the name that all of `name` stands for.
@@ -387,7 +355,7 @@ impl Resolver<'_> {
     }
 
     fn upstream(
-        &self,
+        &mut self,
         config: &Config,
         branch: &BStr,
     ) -> Result<Result<BString, BString>, Unresolved> {
@@ -412,14 +380,17 @@ impl Resolver<'_> {
                 b"' not stored as a remote-tracking branch",
             ])));
         }
+        let mut warnings = Vec::new();
+        let is_unique = self.warns_of_ambiguity()?;
         let expanded = self
             .refs
-            .expand(merge.as_bstr(), self.warns_of_ambiguity()?)?;
+            .expand(merge.as_bstr(), is_unique, &mut warnings)?;
+        self.messages.extend(warnings);
         Ok(Ok(expanded.unwrap_or(merge)))
     }
 
     fn push_target(
-        &self,
+        &mut self,
         config: &Config,
         branch: &BStr,
     ) -> Result<Result<BString, BString>, Unresolved> {
