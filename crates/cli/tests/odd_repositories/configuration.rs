@@ -314,3 +314,17 @@ fn a_configuration_that_cannot_be_opened_is_warned_of_as_often_as_it_is_tried() 
     std::fs::create_dir(&config).unwrap();
     compare();
 }
+
+#[test]
+fn an_excludes_file_that_cannot_be_used_is_named_as_configured() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("folder")).unwrap();
+    std::os::unix::fs::symlink("loop", sandbox.path("loop")).unwrap();
+    let absolute = sandbox.path("loop");
+    for name in ["folder", "./folder/../loop", absolute.to_str().unwrap()] {
+        sandbox.git(["config", "core.excludesFile", name]);
+        for arguments in [&["status", "-s"][..], &["-C", "folder", "status", "-s"]] {
+            sandbox.assert_same(arguments, "");
+        }
+    }
+}

@@ -65,7 +65,7 @@ impl Excludes {
             excludes_file: settings
                 .excludes_file
                 .as_deref()
-                .map(|path| Source::new(path, path)),
+                .map(|path| Source::new(path, &settings.excludes_file_name)),
             info_exclude: Source::new(&info_exclude, repository.shown(&info_exclude)),
             ignore_case: settings.ignore_case,
             rules: None,

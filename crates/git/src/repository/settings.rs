@@ -44,6 +44,8 @@ pub struct Settings {
     pub quote_path: bool,
     /// `core.excludesFile`, or `git/ignore` in the user's configuration directory. It need not exist.
     pub excludes_file: Option<PathBuf>,
+    /// The name of that file in messages, which may be relative.
+    pub excludes_file_name: PathBuf,
     /// `core.attributesFile`, or `git/attributes` in the user's configuration directory. It need not exist.
     pub attributes_file: Option<PathBuf>,
     /// `core.sparseCheckout`.
@@ -163,16 +165,18 @@ impl Settings {
             let read: Result<(), Error> = read();
             read.map_err(|error| error.after(settings.warnings.clone()))?;
         }
-        let place = |path: Option<PathBuf>, default| {
-            let path = path
-                .or_else(|| {
-                    Some(path_of(&xdg_config(&repository.environment, default)?).to_owned())
-                })
-                .filter(|path| !path.as_os_str().is_empty())?;
-            Some(repository.directory().join(path))
+        let name = |path: Option<PathBuf>, default| {
+            let path = path.or_else(|| {
+                Some(path_of(&xdg_config(&repository.environment, default)?).to_owned())
+            });
+            path.filter(|path| !path.as_os_str().is_empty())
         };
-        settings.excludes_file = place(draft.excludes_file, "ignore");
-        settings.attributes_file = place(draft.attributes_file, "attributes");
+        let place = |name: &PathBuf| repository.directory().join(name);
+        let excludes_file = name(draft.excludes_file, "ignore");
+        settings.excludes_file = excludes_file.as_ref().map(place);
+        settings.excludes_file_name = excludes_file.unwrap_or_default();
+        let attributes_file = name(draft.attributes_file, "attributes");
+        settings.attributes_file = attributes_file.as_ref().map(place);
         settings.renames = draft.renames.unwrap_or(settings.renames);
         if let Some(limit) = draft
             .rename_limit
@@ -298,6 +302,7 @@ impl Default for Settings {
             precompose_unicode: false,
             quote_path: true,
             excludes_file: None,
+            excludes_file_name: PathBuf::new(),
             attributes_file: None,
             sparse_checkout: false,
             sparse_checkout_cone: false,
