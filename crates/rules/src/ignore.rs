@@ -117,10 +117,15 @@ impl IgnoreRules {
     pub fn matching(&self, path: &BStr, is_dir: bool) -> Option<Match<'_>> {
         let mut probe = Probe::new(path.as_bytes(), is_dir);
         let mut rules = self;
+        // What is below a directory is below those above it, too.
+        let mut is_below = false;
         loop {
-            if let Some(relative_start) = start_below(path, rules.dir.as_bstr())
-                && let Some(pattern) = rules.list.last_match(&mut probe, relative_start)
-            {
+            is_below = is_below || self::is_below(path, rules.dir.as_bstr());
+            let relative_start = match rules.dir.len() {
+                0 => 0,
+                len => len.saturating_add(1),
+            };
+            if is_below && let Some(pattern) = rules.list.last_match(&mut probe, relative_start) {
                 return Some(Match {
                     is_negated: pattern.is_negated,
                     source: rules.source.as_bstr(),
@@ -149,15 +154,9 @@ impl Drop for IgnoreRules {
     }
 }
 
-/// Returns where the part of `path` that is relative to `dir` begins, or `None` if `path` is not below `dir`.
-fn start_below(path: &BStr, dir: &BStr) -> Option<usize> {
-    if dir.is_empty() {
-        return Some(0);
-    }
-    match path.strip_prefix(dir.as_bytes())? {
-        [b'/', ..] => Some(dir.len() + 1),
-        _ => None,
-    }
+fn is_below(path: &BStr, dir: &BStr) -> bool {
+    let inside = path.strip_prefix(dir.as_bytes());
+    dir.is_empty() || inside.is_some_and(|inside| inside.first() == Some(&b'/'))
 }
 
 #[cfg(test)]
