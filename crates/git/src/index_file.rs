@@ -21,6 +21,7 @@ use vigil_model::raw_text::{raw, raw_path};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Builder, InMemory, Tracked, TreeDiff};
 
+use vigil_stamp::paths::bytes_of;
 use vigil_stamp::{self, Stamp};
 
 pub use seen::{IndexFile, SeenFile};
@@ -358,6 +359,8 @@ impl<'a> Reader<'a> {
     fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(self.shown_from) {
             Ok(below) if below.as_os_str().is_empty() => ".".into(),
+            // What is below has lost the slash at its end.
+            Ok(below) if bytes_of(path).ends_with(b"/") => format!("{}/", raw_path(below)),
             Ok(below) => raw_path(below).to_string(),
             Err(_) => raw_path(path).to_string(),
         }

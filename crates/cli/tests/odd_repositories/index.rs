@@ -195,3 +195,21 @@ fn hex(id: &str) -> Vec<u8> {
         .map(|digits| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap())
         .collect()
 }
+
+#[test]
+fn an_index_that_is_named_as_a_folder_cannot_be_opened() {
+    let mut sandbox = Sandbox::new();
+    let absolute = sandbox.git_dir().join("index/");
+    let none = sandbox.git_dir().join("none/");
+    for name in [
+        ".git/index/",
+        absolute.to_str().unwrap(),
+        none.to_str().unwrap(),
+    ] {
+        sandbox.0.set_variable("GIT_INDEX_FILE", name);
+        let asked = DESCRIBE_WITH_MARKS.iter().chain(STATUS_COMMANDS);
+        for arguments in asked.copied().chain([&["cat-file", "-t", ":a"][..]]) {
+            sandbox.assert_same(arguments, "");
+        }
+    }
+}

@@ -247,7 +247,14 @@ impl Directories {
             None => common_dir.join("objects"),
         };
         let index_path = match environment.get("GIT_INDEX_FILE") {
-            Some(name) => absolute(directory, name),
+            Some(name) => {
+                let mut path = absolute(directory, name);
+                // The system opens a folder only by such a path.
+                if name.ends_with(b"/") {
+                    path.push("");
+                }
+                path
+            }
             None => git_dir.join("index"),
         };
         Ok(Self {
