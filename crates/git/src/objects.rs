@@ -263,12 +263,14 @@ impl Objects {
         let id = self.history.replaced(id).ok()?;
         self.readers.with_reader_if_clean(|reader| {
             buf.clear();
-            let location = reader.find_here(id).ok()??;
-            let info = reader.read_with(&location, buf, |info, _| info.kind == wanted);
-            let kind = info.ok()?.kind;
+            let Some(location) = reader.find_here(id)? else {
+                return Ok(None);
+            };
+            let info = reader.read_with(&location, buf, |info, _| info.kind == wanted)?;
+            let kind = info.kind;
             // git never checks the contents of a commit against its id.
             let is_checked = kind == wanted && kind != Kind::Commit;
-            (!is_checked || location.is_of(kind, buf)).then_some(kind)
+            Ok((!is_checked || location.is_of(kind, buf)).then_some(kind))
         })
     }
 
@@ -397,7 +399,7 @@ impl Objects {
         };
         let found = self
             .readers
-            .with_reader_if_clean(|reader| reader.find_here(id).ok()?.map(drop));
+            .with_reader_if_clean(|reader| Ok(reader.find_here(id)?.map(drop)));
         found.is_some()
     }
 

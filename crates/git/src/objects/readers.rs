@@ -239,21 +239,24 @@ impl Readers {
         answers
     }
 
-    /// Puts `question` to a reader; `None` if git would write anything meanwhile. Then the store is dropped afterwards, so
-    /// that the next caller gets the messages.
+    /// Puts `question` to a reader; `None` if it fails, or git would write anything meanwhile. Then the store is dropped
+    /// afterwards, so that the next caller gets the messages.
     pub(super) fn with_reader_if_clean<T>(
         &self,
-        question: impl FnOnce(&mut Reader) -> Option<T>,
+        question: impl FnOnce(&mut Reader) -> Result<Option<T>, Error>,
     ) -> Option<T> {
         let mut reader = self.take();
         self.report_opening();
-        let answer = question(&mut reader);
-        let answer = answer.filter(|_| reader.take_messages().is_empty());
-        match answer {
-            Some(_) => self.give(reader),
-            None => self.forget(reader.store()),
+        match question(&mut reader) {
+            Ok(answer) if reader.take_messages().is_empty() => {
+                self.give(reader);
+                answer
+            }
+            _ => {
+                self.forget(reader.store());
+                None
+            }
         }
-        answer
     }
 
     /// Drops the store if some of its files may be gone, or its alternates may have changed.
