@@ -117,14 +117,20 @@ impl<'a> Names<'a> {
                 false => question.candidates,
             },
         });
+        let is_empty = Cell::new(self.is_empty);
         let look = |record: &Skimmed<'_>| match is_wanted(question, record.name) {
-            true => all.borrow_mut().note(record, digits.as_deref(), question),
+            true => {
+                is_empty.set(false);
+                all.borrow_mut().note(record, digits.as_deref(), question)
+            }
             false => SkimAction::Skip,
         };
         let read = self.for_each_wanted(&look, commits, |_, new| {
+            is_empty.set(false);
             all.borrow_mut().take(new, question);
             Ok(())
         });
+        self.is_empty = is_empty.get();
         let all = all.into_inner();
         self.table = all.table;
         read?;
@@ -145,20 +151,12 @@ impl<'a> Names<'a> {
         let (question, context) = (self.question, self.context);
         let mut failure = None;
         let listing = Rc::clone(&self.listing);
-        let is_empty = Cell::new(self.is_empty);
-        let skim = |record: &Skimmed<'_>| {
-            if is_empty.get() {
-                is_empty.set(!is_wanted(question, record.name));
-            }
-            skim(record)
-        };
         context
             .refs
-            .for_each_listed(&listing, Some(&skim), |reference, id, peeled| {
+            .for_each_listed(&listing, Some(skim), |reference, id, peeled| {
                 if failure.is_some() || !is_wanted(question, reference) {
                     return;
                 }
-                is_empty.set(false);
                 let target = match peeled {
                     Some(peeled) => Ok((peeled, None)),
                     None => self.targets.find(id, context, commits),
@@ -168,7 +166,6 @@ impl<'a> Names<'a> {
                 });
                 failure = taken.err();
             })?;
-        self.is_empty = is_empty.get();
         failure.map_or(Ok(()), Err)
     }
 
