@@ -1,7 +1,10 @@
 //! Settings, variables and set-ups that make no sense.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use vigil_testkit::privileges::without_privileges;
 use vigil_testkit::sandbox::{TextOutput, run_with_input};
 
 use super::sandbox::{DESCRIBE_WITH_MARKS, STATUS_COMMANDS, Sandbox, VIGIL, fatal_output};
@@ -325,6 +328,41 @@ fn an_excludes_file_that_cannot_be_used_is_named_as_configured() {
         sandbox.git(["config", "core.excludesFile", name]);
         for arguments in [&["status", "-s"][..], &["-C", "folder", "status", "-s"]] {
             sandbox.assert_same(arguments, "");
+        }
+    }
+}
+
+#[test]
+fn a_repository_that_is_named_is_found_from_below_an_unsearchable_folder() {
+    let sandbox = Sandbox::new();
+    let Some(beginning) = without_privileges() else {
+        return;
+    };
+    sandbox.write("locked/in/file", "x");
+    sandbox.git(["add", "."]);
+    let (git_dir, top) = (sandbox.git_dir(), sandbox.top());
+    let by = |program: &str, options: &[&str], question: &[&str]| {
+        let script = "cd locked/in && chmod 000 .. && exec \"$@\"";
+        let first = ["-c", script, "sh"];
+        let arguments = [&first, beginning, &[program], options, question].concat();
+        let output = TextOutput::from(sandbox.run("sh", &arguments, ""));
+        let mode = Permissions::from_mode(0o755);
+        std::fs::set_permissions(sandbox.path("locked"), mode).unwrap();
+        output
+    };
+    let git_dir = format!("--git-dir={}", git_dir.display());
+    let top = format!("--work-tree={}", top.display());
+    for options in [
+        &[git_dir.as_str(), &top][..],
+        &["--git-dir=../../.git", "--work-tree=../.."],
+    ] {
+        for question in [
+            &["cat-file", "-t", "HEAD"][..],
+            &["describe", "--dirty"],
+            &["status", "-s"],
+        ] {
+            let [ours, theirs] = [VIGIL, "git"].map(|program| by(program, options, question));
+            assert_eq!(ours, theirs, "{options:?} {question:?}");
         }
     }
 }

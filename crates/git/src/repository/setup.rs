@@ -52,7 +52,7 @@ impl<'e> Setup<'e> {
     /// # Errors
     /// There is none, or it may not be used.
     pub fn discover(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
-        let cwd = physical(start)?;
+        let cwd = physical(environment, start)?;
         let mut reader = Reader::new(environment);
         reader.check_early()?;
         Self::search(reader, cwd, false)
@@ -63,7 +63,7 @@ impl<'e> Setup<'e> {
     /// # Errors
     /// As for [`Self::discover`].
     pub fn locate(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
-        let cwd = physical(start)?;
+        let cwd = physical(environment, start)?;
         Self::search(Reader::new(environment), cwd, false)
     }
 
@@ -75,7 +75,7 @@ impl<'e> Setup<'e> {
         environment: &'e Environment,
         start: &Path,
     ) -> Result<Self, Error> {
-        let cwd = physical(start)?;
+        let cwd = physical(environment, start)?;
         Self::search(Reader::new(environment), cwd, true)
     }
 
@@ -291,16 +291,21 @@ fn remember_gitfile(reader: &mut Reader<'_>, location: &Location) {
 }
 
 /// Resolves symbolic links, as the kernel does for a working directory.
-fn physical(start: &Path) -> Result<PathBuf, Error> {
-    std::fs::canonicalize(start).map_err(|error| {
-        let errno = vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
-        match errno {
-            vigil_linux::Errno::NOENT => Error::NotFound(format!(
-                "Unable to read current working directory: {}",
-                errno::text(errno)
-            )),
-            // The kernel names a working directory although a folder above it may not be searched.
-            errno => find::cannot_stat(start, errno),
-        }
-    })
+fn physical(environment: &Environment, start: &Path) -> Result<PathBuf, Error> {
+    let error = match std::fs::canonicalize(start) {
+        Ok(path) => return Ok(path),
+        Err(error) => error,
+    };
+    // Nothing is searched for from the working directory.
+    let mut names = ["GIT_DIR", "GIT_WORK_TREE"].iter();
+    let is_named = names.all(|name| environment.get(name).is_some());
+    match vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT) {
+        errno @ vigil_linux::Errno::NOENT => Err(Error::NotFound(format!(
+            "Unable to read current working directory: {}",
+            errno::text(errno)
+        ))),
+        // The kernel names a working directory although a folder above it may not be searched.
+        vigil_linux::Errno::ACCESS if is_named => Ok(start.to_owned()),
+        errno => Err(find::cannot_stat(start, errno)),
+    }
 }
