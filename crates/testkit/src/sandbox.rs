@@ -206,28 +206,20 @@ impl Sandbox {
             .collect()
     }
 
-    /// The variable `PATH` of programs in the sandbox.
-    fn path_variable(&self) -> Option<OsString> {
-        let all = self.environment().into_iter();
-        let mut paths = all.filter(|(name, _)| name == "PATH");
-        paths
-            .next_back()
-            .map(|(_, value)| OsString::from_vec(value.into()))
-    }
-
     /// A command that runs `program` with the sandbox's environment in `directory`, which is relative to the root. If that
     /// does not exist, its nearest existing ancestor is used.
     pub fn isolated(&self, program: impl AsRef<OsStr>, directory: &[u8]) -> Command {
-        let variables = self.environment().into_iter();
-        let has_own_path = self.path_variable() == std::env::var_os("PATH");
-        let mut command = match has_own_path {
+        let os = |text: BString| OsString::from_vec(text.into());
+        let all = self.environment().into_iter();
+        let variables: Vec<_> = all.map(|(name, value)| (os(name), os(value))).collect();
+        let path = variables.iter().rfind(|(name, _)| name == "PATH");
+        let mut command = match path.map(|(_, path)| path) == std::env::var_os("PATH").as_ref() {
             true => process::command(program),
             false => Command::new(program),
         };
-        let os = |text: BString| OsString::from_vec(text.into());
         command
             .env_clear()
-            .envs(variables.map(|(name, value)| (os(name), os(value))))
+            .envs(variables)
             .current_dir(self.nearest_directory(directory));
         command
     }
