@@ -162,9 +162,10 @@ pub(super) fn take(environment: &Environment, recipient: Recipient) -> Option<Ve
     let folder = folder.descriptor();
     let _ = unlinkat(folder, name_of(HELD, recipient), AtFlags::empty());
     let name = name_of(ANSWER, recipient);
-    let lines = read(folder, OsStr::new(&name));
+    // One that was not there yet may be by now, and must stay for the signal that announces it.
+    let lines = read(folder, OsStr::new(&name)).ok()?;
     unlinkat(folder, name.as_str(), AtFlags::empty()).ok()?;
-    lines.ok()
+    Some(lines)
 }
 
 /// Removes what was left for dead shells and for older questions of `shell`, and ends processes that work on those.
@@ -225,14 +226,39 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn what_is_left_is_taken_once_and_gone_with_its_shell_and_for_later_questions() {
+    fn private_folder() -> (tempfile::TempDir, Environment) {
         let run = tempfile::tempdir().unwrap();
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(run.path(), private).unwrap();
         let path = run.path().to_str().unwrap();
         let variable = ("VIGIL_RUNTIME_DIR".into(), path.into());
         let environment = Environment::new([variable], "/");
+        (run, environment)
+    }
+
+    #[test]
+    fn no_answer_is_lost_that_is_left_while_the_shell_looks_for_it() {
+        let (_run, environment) = private_folder();
+        let folder = RuntimePath::of(&environment).make().unwrap();
+        let shell = i32::try_from(std::process::id()).unwrap();
+        for question in 0..200 {
+            let recipient = Recipient { shell, question };
+            std::thread::scope(|scope| {
+                let leaving = scope.spawn(|| leave(folder.descriptor(), recipient, b"one\n"));
+                let mut taken = None;
+                while taken.is_none() && !leaving.is_finished() {
+                    taken = take(&environment, recipient);
+                }
+                leaving.join().unwrap().unwrap();
+                let taken = taken.or_else(|| take(&environment, recipient));
+                assert_eq!(taken, Some(b"one\n".to_vec()), "question {question}");
+            });
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_taken_once_and_gone_with_its_shell_and_for_later_questions() {
+        let (run, environment) = private_folder();
         let folder = RuntimePath::of(&environment).make().unwrap();
         let folder = folder.descriptor();
         let shell = i32::try_from(std::process::id()).unwrap();
