@@ -50,12 +50,9 @@ impl Objects {
 
     /// Returns the number of objects in packs.
     fn packed_count(&self) -> Result<u64, Error> {
-        let count = self.readers.with_reader(|reader| {
-            let mut messages = Vec::new();
-            let count = reader.store().packed_count(&mut messages)?;
-            reader.add_messages(messages);
-            Ok(Some(count))
-        });
+        let count = self
+            .readers
+            .with_store(|store, messages| store.packed_count(messages).map(Some));
         Ok(count?.unwrap_or_default())
     }
 }

@@ -13,16 +13,13 @@ impl Objects {
     /// The objects cannot be listed.
     pub fn starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
         let mut is_again = false;
-        let found = self.readers.with_reader(|reader| {
-            let mut messages = Vec::new();
-            let store = reader.store().clone();
-            let mut found = store.with_prefix(digits, &mut messages)?;
+        let found = self.readers.with_store(|store, messages| {
+            let mut found = store.with_prefix(digits, messages)?;
             if found.is_empty() {
-                store.list(&mut messages)?;
+                store.list(messages)?;
                 is_again = true;
-                found = store.with_prefix(digits, &mut messages)?;
+                found = store.with_prefix(digits, messages)?;
             }
-            reader.add_messages(messages);
             Ok((!found.is_empty()).then_some(found))
         });
         if is_again {
@@ -35,12 +32,9 @@ impl Objects {
 
     /// As [`Self::starting_with`], but without looking again for new objects.
     pub(crate) fn all_starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
-        let found = self.readers.with_reader(|reader| {
-            let mut messages = Vec::new();
-            let found = reader.store().with_prefix(digits, &mut messages)?;
-            reader.add_messages(messages);
-            Ok(Some(found))
-        });
+        let found = self
+            .readers
+            .with_store(|store, messages| store.with_prefix(digits, messages).map(Some));
         Ok(found?.unwrap_or_default())
     }
 }

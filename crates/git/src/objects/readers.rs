@@ -239,6 +239,19 @@ impl Readers {
         answers
     }
 
+    /// Like [`Self::with_reader`], for a question about the whole store, which adds git's messages to the list it is given.
+    pub(super) fn with_store<T>(
+        &self,
+        mut question: impl FnMut(&ObjectStore, &mut Vec<String>) -> Result<Option<T>, Error>,
+    ) -> Result<Option<T>, Reason> {
+        self.with_reader(|reader| {
+            let mut messages = Vec::new();
+            let answer = question(reader.store(), &mut messages)?;
+            reader.add_messages(messages);
+            Ok(answer)
+        })
+    }
+
     /// Puts `question` to a reader; `None` if it fails, or git would write anything meanwhile. Then the store is dropped
     /// afterwards, so that the next caller gets the messages.
     pub(super) fn with_reader_if_clean<T>(
