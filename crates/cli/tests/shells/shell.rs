@@ -170,6 +170,11 @@ impl Session {
         let mut command = on_a_terminal(sandbox, &command);
         if shell == Shell::Fish {
             command.env("XDG_CONFIG_HOME", &folder);
+            // Otherwise each fish has Python read all manual pages for its completions.
+            for place in [".local/share", ".cache"] {
+                let completions = format!("home/{place}/fish/generated_completions");
+                fs::create_dir_all(sandbox.root().join(completions)).unwrap();
+            }
         }
         let mut child = command
             .env("ZDOTDIR", &folder)
