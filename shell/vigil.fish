@@ -259,6 +259,9 @@ if status is-interactive; and functions -q gitstatus_query
     # Called when a response arrives after the prompt has been shown.
     function __vigil_prompt_on_late_response --on-signal URG
         set -l IFS \n
+        # While it draws a prompt, fish ignores a request to draw it again. The signal comes again until the response is taken.
+        status is-command-substitution
+        and return
         test $__vigil_prompt_request_pid -gt 0
         and set -l fields (__vigil_take_late_response)
         or return

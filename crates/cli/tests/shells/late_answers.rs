@@ -203,6 +203,40 @@ fn a_late_answer_is_drawn_when_it_arrives() {
 }
 
 #[test]
+fn an_answer_that_arrives_while_fish_draws_is_drawn_afterwards() {
+    let slow = SlowRepositories::new();
+    let root = slow.sandbox.root().to_owned();
+    let [held, drawing, signalled] = ["held", "drawing", "signalled"].map(|name| root.join(name));
+    let rc = format!(
+        "{}
+        function fish_right_prompt
+            test -e '{held}'; and echo >'{drawing}'
+            while test -e '{held}'; eval true; end
+        end
+        function on_signal --on-signal URG; echo >'{signalled}'; end
+        bind \\cg 'commandline -f repaint'\n",
+        Shell::Fish.init_line("--prompt"),
+        held = held.display(),
+        drawing = drawing.display(),
+        signalled = signalled.display(),
+    );
+    let mut session = Session::start(&slow.sandbox, Shell::Fish, &rc);
+    slow.block_status(200);
+    session.send("cd work");
+    session.wait_for("work\x1b[39m");
+    SlowRepositories::wait_until_reached(&slow.top(), Shell::Fish);
+    fs::write(&held, "").unwrap();
+    session.type_in("\x07");
+    wait_until("the prompt is being drawn again", || drawing.exists());
+    slow.release_status();
+    wait_until("the shell was told", || signalled.exists());
+    fs::remove_file(&held).unwrap();
+    session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+    session.send("exit");
+    session.end();
+}
+
+#[test]
 fn an_interrupt_ends_a_question_and_no_shell() {
     for shell in SHELLS {
         let slow = SlowRepositories::new();

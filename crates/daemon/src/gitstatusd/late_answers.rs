@@ -26,10 +26,11 @@ const HELD: &str = "held";
 const ASKER: &str = "asker";
 
 /// If the shell has not taken the answer after these pauses, it is sent another signal: one sent at a busy time may be lost.
-const PAUSES: [Duration; 3] = [
+const PAUSES: [Duration; 4] = [
     Duration::from_millis(100),
     Duration::from_millis(400),
     Duration::from_millis(1600),
+    Duration::from_millis(6400),
 ];
 
 /// The most bytes that are read: more than any answer has, even with the longest names of tags and branches.
