@@ -27,10 +27,9 @@ builtin unset GITSTATUS_DAEMON_PID
 # The options that the process is started with, the index size above which the working tree is not scanned, the descriptors of
 # both pipes, and how many bytes of requests the process may not have read yet.
 __vigil_program_options=(--background) __vigil_dirty_max_index_size=-1 __vigil_request_fd='' __vigil_response_fd='' __vigil_unread_request_bytes=0
-# The number of the last request, the fields of the last response, what was received of the next one, whether more of it is being
-# received (if that is found later, an interrupt has ended it, and a part may be lost), and the id and HOME of the shell that the
-# process was started for.
-__vigil_request_number=0 __vigil_response_fields=() __vigil_receive_buffer='' __vigil_is_receiving='' __vigil_owner_pid='' __vigil_owner_home=''
+# The number of the last request, the fields of the last response, whether one is being received (if that is found later, an
+# interrupt has ended it, and a part may be lost), and the id and HOME of the shell that the process was started for.
+__vigil_request_number=0 __vigil_response_fields=() __vigil_is_receiving='' __vigil_owner_pid='' __vigil_owner_home=''
 # The request whose response a prompt no longer waited for, and that response, once it arrives.
 __vigil_pending_request_id='' __vigil_late_response=''
 
@@ -54,7 +53,7 @@ function __vigil_stop_process {
     exec {__vigil_request_fd}>&-
   fi
   [[ -z $__vigil_response_fd ]] || exec {__vigil_response_fd}<&-
-  __vigil_request_fd='' __vigil_response_fd='' __vigil_receive_buffer='' __vigil_is_receiving='' __vigil_unread_request_bytes=0 __vigil_pending_request_id='' __vigil_late_response=''
+  __vigil_request_fd='' __vigil_response_fd='' __vigil_is_receiving='' __vigil_unread_request_bytes=0 __vigil_pending_request_id='' __vigil_late_response=''
 }
 
 # Runs the program with the options $@. Call this in a subshell: it exports the variables that affect how prompts look.
@@ -131,7 +130,7 @@ function __vigil_split_response {
 function __vigil_wait_for_response {
   # Read bytes, not characters. This fails silently if the user has made LC_ALL readonly.
   builtin local LC_ALL=C 2>/dev/null
-  builtin local _vigil_read_status=0 _vigil_chunk='' _vigil_fraction='' _vigil_record='' _vigil_id='' _vigil_read_timeout_ms=0 _vigil_read_timeout_s='' _vigil_remaining_ms=250
+  builtin local _vigil_read_status=0 _vigil_first_byte='' _vigil_fraction='' _vigil_record='' _vigil_id='' _vigil_read_timeout_ms=0 _vigil_read_timeout_s='' _vigil_remaining_ms=250
   if [[ $# -gt 1 ]]; then
     _vigil_fraction=${2#*.}000
     [[ $2 == *.* ]] || _vigil_fraction=000
@@ -139,22 +138,14 @@ function __vigil_wait_for_response {
   fi
   __vigil_is_receiving=1
   while builtin :; do
-    _vigil_chunk='' _vigil_read_status=0
+    _vigil_first_byte='' _vigil_read_status=0
     _vigil_read_timeout_ms=$((_vigil_remaining_ms > 250 ? 250 : _vigil_remaining_ms > 0 ? _vigil_remaining_ms : 1))
     builtin printf -v _vigil_read_timeout_s '0.%03d' "$_vigil_read_timeout_ms"
-    IFS='' builtin read -r -d $'\x1e' -t "$_vigil_read_timeout_s" -u "$__vigil_response_fd" _vigil_chunk || _vigil_read_status=$?
-    __vigil_receive_buffer+=$_vigil_chunk
-    if [[ $_vigil_read_status -gt 128 ]]; then
-      [[ $# -lt 2 ]] || _vigil_remaining_ms=$((_vigil_remaining_ms - 250))
-      if [[ $_vigil_remaining_ms -le 0 ]]; then
-        __vigil_is_receiving=''
-        builtin return 1
-      fi
-      __vigil_process_is_usable || builtin return 2
-    elif [[ $_vigil_read_status -ne 0 ]]; then
-      builtin return 2
-    else
-      _vigil_record=$__vigil_receive_buffer __vigil_receive_buffer=''
+    # Only one byte: a read whose time is up just as it meets the end of a record drops that end.
+    IFS='' builtin read -r -N 1 -t "$_vigil_read_timeout_s" -u "$__vigil_response_fd" _vigil_first_byte || _vigil_read_status=$?
+    if [[ -n $_vigil_first_byte ]]; then
+      _vigil_record=$_vigil_first_byte
+      __vigil_receive_rest || builtin return 2
       _vigil_id=${_vigil_record%%$'\x1f'*}
       # Before bash 5.2, a read whose time is up may lose the byte that arrives just then, which is the first one of a response.
       if [[ $_vigil_id == "$1" || $_vigil_id == "${1:1}" ]]; then
@@ -165,7 +156,27 @@ function __vigil_wait_for_response {
       fi
       # A late response is kept if it is for the pending request, and dropped otherwise.
       [[ $_vigil_id != "$__vigil_pending_request_id" && $_vigil_id != "${__vigil_pending_request_id:1}" ]] || __vigil_late_response=$_vigil_record
+    elif [[ $_vigil_read_status -gt 128 ]]; then
+      [[ $# -lt 2 ]] || _vigil_remaining_ms=$((_vigil_remaining_ms - 250))
+      if [[ $_vigil_remaining_ms -le 0 ]]; then
+        __vigil_is_receiving=''
+        builtin return 1
+      fi
+      __vigil_process_is_usable || builtin return 2
+    else
+      builtin return 2
     fi
+  done
+}
+
+# Appends the rest of a response to _vigil_record. It is written without a pause: if nothing comes for a while, nothing will.
+function __vigil_receive_rest {
+  builtin local _vigil_chunk='' _vigil_read_status=1
+  while [[ $_vigil_read_status -ne 0 ]]; do
+    _vigil_chunk='' _vigil_read_status=0
+    IFS='' builtin read -r -d $'\x1e' -t 0.25 -u "$__vigil_response_fd" _vigil_chunk || _vigil_read_status=$?
+    _vigil_record+=$_vigil_chunk
+    [[ $_vigil_read_status -eq 0 ]] || [[ $_vigil_read_status -gt 128 && -n $_vigil_chunk ]] || builtin return 1
   done
 }
 

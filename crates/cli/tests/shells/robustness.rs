@@ -97,6 +97,32 @@ fn a_response_without_its_first_byte_is_recognized_in_bash() {
     assert_eq!(run(&sandbox, shell, &text), "1\n0 main\n");
 }
 
+#[test]
+fn no_response_is_lost_that_arrives_when_the_patience_of_bash_ends() {
+    let sandbox = sandbox();
+    let shell = Shell::Bash;
+    // About as long as bash waits, so that some arrive just then.
+    let write = "for number in {1..1000}; do \
+                   for ((pause = RANDOM % 400; pause > 0; pause--)); do :; done; \
+                   printf '7.%d\\x1f1\\x1f%0300d\\x1e' $number 0; \
+                 done; sleep 30";
+    let text = shell.init_line("")
+        + "exec {__vigil_response_fd}< <("
+        + write
+        + ")\n\
+           received=0\n\
+           for number in {1..1000}; do\n\
+             state=1\n\
+             while [[ $state == 1 ]]; do __vigil_wait_for_response 7.$number 0.001; state=$?; done\n\
+             [[ $state == 0 && ${#__vigil_response_fields[@]} == 3 ]] || break\n\
+             received=$number\n\
+           done\n\
+           kill $!\n\
+           echo $received >>\"$OUT\"\n\
+           exit\n";
+    assert_eq!(run(&sandbox, shell, &text), "1000\n");
+}
+
 /// Settings before the line of the rc file, for shells with many options.
 fn rc_settings(shell: Shell) -> Vec<&'static str> {
     match shell {
