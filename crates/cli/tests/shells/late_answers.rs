@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags, open};
 use vigil_testkit::process::is_halted;
@@ -11,7 +12,7 @@ use vigil_testkit::sandbox::Sandbox;
 
 use crate::prompt::{CLEAN, STALE, UNTRACKED, patient_rc, plain, set_patience};
 use crate::shell::{
-    FIND_PIPES, REMEMBER_PIPES, SHELLS, SHELLS_WITH_PROCESS, Session, Shell, VIGIL,
+    FIND_PIPES, REMEMBER_PIPES, SHELLS, SHELLS_WITH_PROCESS, Session, Shell, TIME_LIMIT, VIGIL,
     processes_of_shell, processes_with, wait_until,
 };
 
@@ -160,7 +161,12 @@ fn press_until(session: &mut Session, shell: Shell, text: &str) -> String {
         _ => "\x1b[39m\r",
     };
     let mut seen = String::new();
+    let deadline = Instant::now() + TIME_LIMIT;
     while !seen.contains(text) {
+        assert!(
+            Instant::now() < deadline,
+            "no prompt shows {text:?}: {seen:?}"
+        );
         session.send("");
         seen += &session.wait_for(end);
     }

@@ -13,7 +13,7 @@ use vigil_testkit::sandbox::Sandbox;
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// After this time a shell counts as hung.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shell {
