@@ -29,6 +29,8 @@ pub use index::{NO_REVISION, Revision};
 
 /// The maximum length of a text in bytes.
 const TEXT_LEN_MAX: usize = 1 << 31;
+/// The maximum number of chunks that make a text. Without general deltas, Mercurial bounds only their length.
+const CHAIN_LEN_MAX: usize = 1 << 20;
 /// The maximum length of the sidedata of one revision in bytes.
 const SIDEDATA_LEN_MAX: usize = 1 << 28;
 /// Flags of a revision whose text is not what is stored: censored, ellipsis, or stored externally.
@@ -333,7 +335,7 @@ impl Revlog {
             .ok()
             .filter(|len| *len <= TEXT_LEN_MAX);
         let text_len = text_len.ok_or_else(|| damaged("it is too long"))?;
-        let chain = self.chain(number).map_err(damaged)?;
+        let chain = self.chain(CHAIN_LEN_MAX, number).map_err(damaged)?;
         self.read_data(&chain)?;
         Ok(Found {
             number,
@@ -352,8 +354,7 @@ impl Revlog {
             text_len,
             chain,
         } = found;
-        // Deltas may add what later ones remove, but no more than this is accepted.
-        let mut room = text_len.saturating_mul(8).saturating_add(64 << 20);
+        let mut room = chunks_len_max(text_len);
         last.keep_shared(&chain, room);
         let known = last.chunks.iter().map(|chunk| chunk.len());
         room = known.fold(room, usize::saturating_sub);
@@ -421,13 +422,16 @@ impl Revlog {
         Ok(item.map(<[u8]>::to_vec))
     }
 
-    /// Returns the revisions from a full text to `number`, whose chunks together make the text.
-    fn chain(&self, number: u32) -> Result<Vec<Revision>, &'static str> {
+    /// Returns the revisions from a full text to `number`, whose chunks together make the text; at most `len_max` of them.
+    fn chain(&self, len_max: usize, number: u32) -> Result<Vec<Revision>, &'static str> {
         let wrong_base = "it is a difference to what is none before it";
         let mut chain = Vec::new();
         let mut at = number;
         loop {
             let revision = self.revision(at).ok_or(wrong_base)?;
+            if chain.len() >= len_max {
+                return Err("it is made of too many differences");
+            }
             chain.push(revision);
             let base = match u32::try_from(revision.base) {
                 Ok(base) if base < at => base,
@@ -499,6 +503,13 @@ impl Unpacked<'_> {
             self.chunks.clear();
         }
     }
+}
+
+/// Returns the maximum length in bytes of all chunks that make a text of this length. Deltas may add what later ones remove, but
+/// no more than this is accepted: a few megabytes can be made to decompress to any length.
+fn chunks_len_max(text_len: usize) -> usize {
+    let len = text_len.saturating_mul(8).saturating_add(64 << 20);
+    len.min(TEXT_LEN_MAX)
 }
 
 /// The error for an index whose length is not that of its records.

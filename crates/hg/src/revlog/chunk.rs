@@ -116,11 +116,15 @@ impl Decompressor {
             let before = out.len();
             let status = zlib.decompress_vec(input, &mut out, FlushDecompress::Finish);
             match status.map_err(|_| damaged)? {
-                Status::StreamEnd => return Ok(out),
                 _ if out.len() > len_max => {
                     return Err(ChunkError::Damaged("it is longer than it may be"));
                 }
-                _ if out.len() == out.capacity() => out.reserve(out.len().max(BUFFER_LEN)),
+                Status::StreamEnd => return Ok(out),
+                // The decompressor writes to all of the capacity, so there is no more than may be used.
+                _ if out.len() == out.capacity() => {
+                    let room = len_max.saturating_add(1).saturating_sub(out.len());
+                    out.reserve_exact(out.len().max(BUFFER_LEN).min(room));
+                }
                 _ if out.len() == before => return Err(damaged),
                 _ => {}
             }

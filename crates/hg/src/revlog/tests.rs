@@ -160,6 +160,21 @@ fn damage_is_reported() {
     assert!(open(&cyclic).unwrap().text(1).is_err());
 }
 
+#[test]
+fn the_memory_for_a_text_is_bounded() {
+    // A text of no length claims little, and one of any length claims no more than the longest text.
+    assert_eq!(chunks_len_max(0), 64 << 20);
+    assert_eq!(chunks_len_max(TEXT_LEN_MAX), TEXT_LEN_MAX);
+    let long = zlib(&"a".repeat(1 << 20));
+    let read = |len_max| Decompressor::new(None).read(&long, chunk::Mode::Marked, len_max);
+    let text = read(1 << 20).unwrap().into_owned();
+    assert!(text.len() == 1 << 20 && text.capacity() <= (1 << 20) + 1);
+    assert!(read((1 << 20) - 1).is_err());
+    let log = open(&sound_revlog()).unwrap();
+    assert_eq!(log.chain(3, 2).unwrap().len(), 3);
+    assert!(log.chain(2, 2).is_err());
+}
+
 proptest! {
     #[test]
     fn flipped_bytes_never_give_another_text(at in 0usize..10_000, value: u8) {
