@@ -455,3 +455,38 @@ fn a_tag_that_heads_disagree_on_is_where_it_was_moved_last_or_most_often() {
         }
     }
 }
+
+#[test]
+fn the_tags_of_heads_are_found_by_the_cache_of_mercurial_as_far_as_it_is_right() {
+    const RECORD_LEN: usize = 24;
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("a", "a");
+        working.commit("a");
+        working.hg(&["tag", "-d", "0 0", "-r", "0", "one"]);
+        working.hg(&["tag", "-d", "0 0", "-f", "-r", "1", "one"]);
+        working.hg(&["status", "--rev", "one"]);
+        let cache = working.path(".hg/cache/hgtagsfnodes1");
+        let right = std::fs::read(&cache).unwrap();
+        let (before, last) = (RECORD_LEN, 2 * RECORD_LEN);
+        let with_older = [&right[..last + 4], &right[before + 4..last]].concat();
+        let with_nothing = [&right[..last + 4], &[0; 20][..]].concat();
+        let with_unknown = [&right[..last + 4], &[9; 20][..]].concat();
+        let of_another = [&right[..last], &[9; 4][..], &right[before + 4..last]].concat();
+        for (case, bytes) in [
+            ("right", &right[..]),
+            ("an older version", &with_older),
+            ("no version", &with_nothing),
+            ("an unknown version", &with_unknown),
+            ("another changeset", &of_another),
+            ("cut off", &with_older[..last + 10]),
+            ("empty", &[]),
+        ] {
+            // Otherwise Mercurial would know the tags themselves.
+            std::fs::remove_file(working.path(".hg/cache/tags2-visible")).unwrap();
+            std::fs::write(&cache, bytes).unwrap();
+            let arguments = ["status", "--rev", "one", "-T", &format!("{case}: {{path}}")];
+            working.assert_same_as_hg(&arguments);
+        }
+    }
+}

@@ -4,12 +4,17 @@ use std::collections::{BTreeMap, HashSet};
 
 use bstr::{BStr, BString, ByteSlice};
 
+use vigil_stamp::file;
+
 use super::{Revisions, Target};
 use crate::abort::Abort;
 use crate::ancestry;
 use crate::bytes::{lines_with_ends, trim};
 use crate::node::Node;
 use crate::text_file;
+
+/// Mercurial's cache of which `.hgtags` each changeset has.
+const CACHE: &str = "hgtagsfnodes1";
 
 /// The node of a tag, and its earlier nodes.
 #[derive(Clone, Debug, Default)]
@@ -55,24 +60,41 @@ impl Revisions<'_> {
     fn all_tags(&self, wanted: Option<&BStr>) -> Result<Tags, Abort> {
         let mut all = Tags::new();
         let store = self.repository.store();
-        if !store.file(".hgtags".into())?.is_empty() {
-            let mut seen = Vec::new();
-            for head in self.heads() {
-                let node = self.changelog.revision(head).map(|revision| revision.node);
-                let manifest = store.manifest_of(&node.unwrap_or_default())?;
-                let Some(entry) = manifest.get(".hgtags".into()) else {
-                    continue;
-                };
-                if seen.contains(&entry.node) {
-                    continue;
-                }
-                seen.push(entry.node);
-                let text = store.contents(".hgtags".into(), &entry.node)?;
-                add(&mut all, parse_tags(&text, wanted));
+        let mut seen = Vec::new();
+        for version in self.versions_of_tags_in_heads()? {
+            if version.is_null() || seen.contains(&version) {
+                continue;
             }
+            seen.push(version);
+            let text = store.contents(".hgtags".into(), &version)?;
+            add(&mut all, parse_tags(&text, wanted));
         }
         add(&mut all, self.read_local_tags(wanted));
         Ok(all)
+    }
+
+    /// Returns the node of `.hgtags` in each head, oldest first. It is null if there is none.
+    fn versions_of_tags_in_heads(&self) -> Result<Vec<Node>, Abort> {
+        let store = self.repository.store();
+        let versions = store.file(".hgtags".into())?;
+        if versions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let cache = file::read_or_map(&self.repository.shared.join("cache").join(CACHE));
+        let cache = cache.as_deref().unwrap_or_default();
+        let heads = self.heads().into_iter();
+        let version = |head: u32| {
+            let node = self.changelog.node(head).unwrap_or_default();
+            let known = cached_version(cache, head, &node);
+            let is_there = |version: &Node| version.is_null() || versions.find(version).is_some();
+            if let Some(version) = known.filter(is_there) {
+                return Ok(version);
+            }
+            let manifest = store.manifest_of(&node)?;
+            let entry = manifest.get(".hgtags".into());
+            Ok(entry.map(|entry| entry.node).unwrap_or_default())
+        };
+        heads.map(version).collect()
     }
 
     /// Returns the visible changesets without visible children, oldest first.
@@ -84,6 +106,19 @@ impl Revisions<'_> {
         let parents: HashSet<u32> = parents.flatten().collect();
         all.retain(|number| !parents.contains(number));
         all
+    }
+}
+
+/// Returns the node of `.hgtags` in the changeset `number`, whose node is `node`, according to Mercurial's `cache`: for each
+/// changeset the beginning of its node, and the node of `.hgtags`, which is null if there is none.
+fn cached_version(cache: &[u8], number: u32, node: &Node) -> Option<Node> {
+    const BEGINNING_LEN: usize = 4;
+    const RECORD_LEN: usize = BEGINNING_LEN + Node::LEN;
+    let start = usize::try_from(number).ok()?.checked_mul(RECORD_LEN)?;
+    let (beginning, version) = cache.get(start..)?.split_at_checked(BEGINNING_LEN)?;
+    match node.0.starts_with(beginning) {
+        true => Node::from_start_of(version),
+        false => None,
     }
 }
 
