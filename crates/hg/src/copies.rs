@@ -15,7 +15,7 @@ use crate::dirstate::Dirstate;
 use crate::node::Node;
 use crate::patterns::Portion;
 use crate::revision::{Revisions, Target};
-use crate::revlog::{NO_REVISION, Revlog};
+use crate::revlog::Revlog;
 use crate::stored::{Manifest, Store};
 
 /// Copied paths, each with its source.
@@ -214,23 +214,22 @@ impl<'t> Tracer<'t> {
         node: &Node,
         is_there: &dyn Fn(&BStr, &Node) -> bool,
     ) -> Result<Option<BString>, Abort> {
-        let mut pending: BTreeMap<(i32, Node), BString> = BTreeMap::new();
+        let mut pending: BTreeMap<(i32, Node), Version> = BTreeMap::new();
         let mut seen = BTreeSet::new();
-        let mut at = (path.to_owned(), *node);
+        let mut at = self.version(path, node)?;
         loop {
-            for (path, node) in self.versions_before(at.0.as_bstr(), &at.1)? {
-                let link = self.link(path.as_bstr(), &node)?;
-                if seen.insert((link, node, path.clone())) {
-                    pending.insert((link, node), path);
+            for version in self.versions_before(&at)? {
+                if seen.insert((version.number, version.path.clone())) {
+                    pending.insert((version.link, version.node), version);
                 }
             }
-            let Some(((_, node), path)) = pending.pop_last() else {
+            let Some((_, version)) = pending.pop_last() else {
                 return Ok(None);
             };
-            if is_there(path.as_bstr(), &node) {
-                return Ok(Some(path));
+            if is_there(version.path.as_bstr(), &version.node) {
+                return Ok(Some(version.path));
             }
-            at = (path, node);
+            at = version;
         }
     }
 
@@ -246,29 +245,26 @@ impl<'t> Tracer<'t> {
         }
     }
 
-    fn version(&mut self, path: &BStr, node: &Node) -> Result<(&mut Revlog, u32), Abort> {
+    fn version(&mut self, path: &BStr, node: &Node) -> Result<Version, Abort> {
         let versions = self.filelog(path)?;
         let number = versions.find(node);
-        let number = number.ok_or_else(|| crate::stored::no_version(path, node))?;
-        Ok((versions, number))
-    }
-
-    fn link(&mut self, path: &BStr, node: &Node) -> Result<i32, Abort> {
-        let (versions, number) = self.version(path, node)?;
-        let link = versions.revision(number).map(|revision| revision.link);
-        Ok(link.unwrap_or(NO_REVISION))
+        let version = number.and_then(|number| Version::of(path, versions, number));
+        version.ok_or_else(|| crate::stored::no_version(path, node))
     }
 
     /// Returns the parents of a version; for a copy, its source comes first.
-    fn versions_before(&mut self, path: &BStr, node: &Node) -> Result<Vec<(BString, Node)>, Abort> {
-        let (versions, number) = self.version(path, node)?;
-        let parents = ancestry::parents(versions, number).into_iter().flatten();
-        let node_of = |number| versions.revision(number).map(|revision| revision.node);
-        let nodes: Vec<Node> = parents.filter_map(node_of).collect();
-        let source = Store::copied_from(versions, number)?;
+    fn versions_before(&mut self, version: &Version) -> Result<Vec<Version>, Abort> {
+        let path = version.path.as_bstr();
+        let versions = self.filelog(path)?;
+        // A file may have very many versions, so parents are not searched for by their nodes.
+        let parents = ancestry::parents(versions, version.number);
+        let parents = parents.into_iter().flatten();
+        let parents = parents.filter_map(|number| Version::of(path, versions, number));
+        let parents: Vec<Version> = parents.collect();
+        let source = Store::copied_from(versions, version.number)?;
         let source = source.filter(|(path, _)| self.is_in_narrow(path.as_bstr()));
-        let parents = nodes.into_iter().map(|node| (path.to_owned(), node));
-        Ok(source.into_iter().chain(parents).collect())
+        let source = source.map(|(path, node)| self.version(path.as_bstr(), &node));
+        Ok(source.transpose()?.into_iter().chain(parents).collect())
     }
 
     /// Reverses copies, keeping those whose source no longer exists in `target`.
@@ -283,6 +279,28 @@ impl<'t> Tracer<'t> {
             .into_iter()
             .filter(|(_, source)| matches(source.as_bstr()) && !files.has(source.as_bstr()));
         Ok(renamed.map(|(path, source)| (source, path)).collect())
+    }
+}
+
+/// A version of a file.
+struct Version {
+    path: BString,
+    /// Its number among the versions of that path.
+    number: u32,
+    node: Node,
+    /// The number of the changeset that introduced it.
+    link: i32,
+}
+
+impl Version {
+    fn of(path: &BStr, versions: &Revlog, number: u32) -> Option<Self> {
+        let revision = versions.revision(number)?;
+        Some(Self {
+            path: path.to_owned(),
+            number,
+            node: revision.node,
+            link: revision.link,
+        })
     }
 }
 
