@@ -13,7 +13,7 @@ use vigil_git::refs::Refs;
 use vigil_git::repository::{self, Repository, Search};
 use vigil_history::fuzzing::{TimeZone, regex, shown_date};
 use vigil_history::mailmap::Mailmap;
-use vigil_history::revision::{Options, StagedPaths, Unresolved, resolve_in_context};
+use vigil_history::revision::{Memory, Options, Unresolved, resolve_in_context};
 use vigil_model::{HashKind, ObjectId};
 use vigil_objects::Kind;
 use vigil_objects::commit_graph::CommitGraph;
@@ -202,7 +202,7 @@ pub(crate) fn revision(data: &[u8]) {
         &asked.repository,
         &asked.refs,
         &asked.objects,
-        &StagedPaths::new(),
+        &Memory::new(),
     );
     assert!(answer.messages.iter().all(|line| !line.contains(&b'\n')));
     let why = match answer.outcome {

@@ -15,6 +15,7 @@ use gix_object::Kind;
 pub use self::compared::compared_branches;
 use self::distance::count_left_right;
 use self::refspec::Refspec;
+pub(crate) use self::settings::{check_all_settings, check_remote_of};
 pub use self::settings::{check_credentials_in_url, check_settings};
 pub use self::status::{BranchStatus, ComparedBranch, Distance, Upstream};
 use vigil_git::config::{self, Config};

@@ -57,8 +57,8 @@ struct ObjectCommit {
 }
 
 /// The commits of one repository that were visited.
-pub(super) struct Commits<'a> {
-    objects: &'a Objects,
+pub(super) struct Commits {
+    objects: Objects,
     /// The commit-graph, opened on first use.
     graph: OnceCell<Option<Arc<CommitGraph>>>,
     /// The number plus one of each commit in the graph, by its position there; 0 if it was not visited. Empty at first.
@@ -74,10 +74,10 @@ pub(super) struct Commits<'a> {
     ids: Vec<ObjectId>,
 }
 
-impl<'a> Commits<'a> {
-    pub(super) fn new(objects: &'a Objects) -> Self {
+impl Commits {
+    pub(super) fn new(objects: &Objects) -> Self {
         Self {
-            objects,
+            objects: objects.clone(),
             graph: OnceCell::new(),
             numbers_by_position: Vec::new(),
             numbers_by_id: ById::default(),

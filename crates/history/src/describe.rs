@@ -34,7 +34,7 @@ pub struct Describer<'a> {
     question: &'a Question,
     context: Context<'a>,
     names: Names<'a>,
-    commits: Commits<'a>,
+    commits: Commits,
     /// Whether all names were checked once, for a search among them.
     has_looked: bool,
     /// The commit at which the last search began, if its flags are still set.
@@ -269,7 +269,7 @@ impl Resolved {
     }
 
     /// Returns the commit that it leads to. Errors are reported when it is described.
-    fn commit(&self, context: Context<'_>, commits: &mut Commits<'_>) -> Option<ObjectId> {
+    fn commit(&self, context: Context<'_>, commits: &mut Commits) -> Option<ObjectId> {
         let id = (*self.id.as_ref().ok()?)?;
         if self.name.contains(&b':') {
             return None;

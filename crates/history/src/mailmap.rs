@@ -15,7 +15,7 @@ use vigil_linux::opening::open_to_read;
 use vigil_model::raw_text::raw;
 
 use self::ident::Ident;
-use super::revision::{self, Options, StagedPaths, Unresolved, resolve_in_context};
+use super::revision::{self, Memory, Options, Unresolved, resolve_in_context};
 use vigil_git::config;
 use vigil_git::objects::{self, Objects};
 use vigil_git::refs::Refs;
@@ -84,7 +84,7 @@ impl Loaded {
         repository: &Repository,
         refs: &Refs,
         objects: &Objects,
-        staged: &StagedPaths,
+        memory: &Memory,
     ) -> Result<Self, Error> {
         let config = &repository.config;
         let mut loaded = Self::default();
@@ -101,7 +101,7 @@ impl Loaded {
             loaded.add_file(top, Path::new(".mailmap"), false);
         }
         if let Some(name) = blob {
-            loaded.add_blob(name.as_bstr(), repository, refs, objects, staged)?;
+            loaded.add_blob(name.as_bstr(), repository, refs, objects, memory)?;
         }
         if let Some(file) = file {
             loaded.add_file(top, &file, true);
@@ -137,10 +137,10 @@ impl Loaded {
         repository: &Repository,
         refs: &Refs,
         objects: &Objects,
-        staged: &StagedPaths,
+        memory: &Memory,
     ) -> Result<(), Error> {
         let options = Options::default();
-        let answer = resolve_in_context(name, &options, repository, refs, objects, staged);
+        let answer = resolve_in_context(name, &options, repository, refs, objects, memory);
         self.messages.extend(answer.messages);
         let id = match answer.outcome {
             Ok(found) => found.id,

@@ -4,12 +4,13 @@ mod abbreviated_ids;
 pub(crate) mod date;
 pub mod head;
 mod logged;
+mod memory;
 mod message;
 mod names;
 mod reflog;
 mod refname;
 pub(crate) mod regex;
-pub mod staged;
+mod staged;
 mod tree;
 pub(crate) mod zone;
 
@@ -17,8 +18,8 @@ use bstr::{BStr, BString};
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 
+pub use self::memory::Memory;
 use self::names::Resolver;
-pub use self::staged::StagedPaths;
 use vigil_git::config;
 use vigil_git::index_file;
 use vigil_git::objects::{self, Objects};
@@ -179,8 +180,8 @@ pub struct Answer {
     pub outcome: Result<Resolved, Unresolved>,
 }
 
-/// Resolves `name` like git in `repository`: by its references and their logs, its objects, and the index, which
-/// `staged` reads if it is needed.
+/// Resolves `name` like git in `repository`: by its references and their logs, its objects, and the index.
+/// `memory` holds what names before it led to.
 ///
 /// The rules and their order are those of gitrevisions(7). Dates in logs are in the local time zone.
 pub fn resolve_in_context(
@@ -189,10 +190,10 @@ pub fn resolve_in_context(
     repository: &Repository,
     refs: &Refs,
     objects: &Objects,
-    staged: &StagedPaths,
+    memory: &Memory,
 ) -> Answer {
-    let mut resolver = Resolver::new(Some(repository), refs, objects);
-    let outcome = resolver.resolve(name, options, Some(staged));
+    let mut resolver = Resolver::new(Some(repository), refs, objects, memory);
+    let outcome = resolver.resolve(name, options);
     resolver.collect_messages();
     Answer {
         messages: resolver.messages,
@@ -211,7 +212,7 @@ pub fn resolve(name: &BStr, refs: &Refs, objects: &Objects) -> Result<Option<Obj
         skips_check_of_ids: true,
         ..Options::default()
     };
-    match Resolver::new(None, refs, objects).resolve(name, &options, None) {
+    match Resolver::new(None, refs, objects, &Memory::new()).resolve(name, &options) {
         Ok(found) => Ok(Some(found.id)),
         Err(Unresolved::Failed(error)) => Err(error),
         Err(_) => Ok(None),

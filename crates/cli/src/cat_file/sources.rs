@@ -15,8 +15,7 @@ use vigil_git::refs::Refs;
 use vigil_git::remote_objects::RemoteObjects;
 use vigil_git::repository::Repository;
 use vigil_history::mailmap::{Loaded, Mailmap};
-use vigil_history::revision::staged::StagedPaths;
-use vigil_history::revision::{self, Answer, Unresolved};
+use vigil_history::revision::{self, Answer, Memory, Unresolved};
 use vigil_model::ObjectId;
 use vigil_model::raw_text::message_bytes;
 use vigil_objects::{Kind, ObjectStore};
@@ -34,7 +33,7 @@ pub(super) struct Sources {
     pub(super) repository: Repository,
     refs: Refs,
     pub(super) objects: Objects,
-    staged: StagedPaths,
+    memory: Memory,
     contents: OnceCell<Contents>,
     mailmap: OnceCell<Mailmap>,
     /// For asking remotes.
@@ -88,7 +87,7 @@ impl Sources {
             repository,
             refs,
             objects,
-            staged: StagedPaths::new(),
+            memory: Memory::new(),
             contents: OnceCell::new(),
             mailmap: OnceCell::new(),
             remote_objects: OnceCell::new(),
@@ -127,7 +126,7 @@ impl Sources {
             &self.repository,
             &self.refs,
             &self.objects,
-            &self.staged,
+            &self.memory,
         );
         if let Some(own) = own
             && let Err(Unresolved::Fatal(text)) = &mut answer.outcome
@@ -204,7 +203,7 @@ impl Sources {
 
     fn mailmap(&self) -> Result<&Mailmap, Failure> {
         if self.mailmap.get().is_none() {
-            let loaded = Loaded::read(&self.repository, &self.refs, &self.objects, &self.staged)
+            let loaded = Loaded::read(&self.repository, &self.refs, &self.objects, &self.memory)
                 .map_err(|error| Reply::fatal(message_bytes(&error)))?;
             say(&loaded.messages);
             let _ = self.mailmap.set(loaded.mailmap);

@@ -241,3 +241,25 @@ fn the_type_that_a_tag_names_counts_until_the_object_is_read() {
         sandbox.assert_same_cat_file(&["--batch-check"], b":/second\nbad^{}\n");
     }
 }
+
+/// The settings of all remotes are read once, and commits that cannot be read are reported each time.
+#[test]
+fn complaints_about_remotes_come_once_and_those_about_commits_each_time() {
+    let sandbox = Sandbox::new("sha1");
+    for (key, value) in [
+        ("remote./x.url", "y"),
+        ("branch.main.remote", "."),
+        ("branch.main.merge", "refs/heads/main"),
+    ] {
+        sandbox.git(&["config", key, value]);
+    }
+    let upstreams = b"main@{u}\nmain@{upstream}\nmain@{push}\nmain@{u}~1\n";
+    sandbox.assert_same_cat_file(&["--batch-check"], upstreams);
+
+    let lost = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "fourth"]);
+    let (folder, file) = lost.trim().split_at(2);
+    std::fs::remove_file(sandbox.path(format!(".git/objects/{folder}/{file}"))).unwrap();
+    let names = b"HEAD~1\nHEAD~2\nHEAD~2\nHEAD~3\nHEAD^2\nHEAD~1^{tree}\nHEAD^0\nv1~1\nv1~2\nv1^\n";
+    sandbox.assert_same_cat_file(&["--batch-check"], names);
+}

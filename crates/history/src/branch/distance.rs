@@ -82,8 +82,8 @@ struct Oldest {
 ///
 /// A commit that was counted and is then reached from the other side is counted anew and walked through again, so
 /// the order affects only the length of the walk.
-struct Walk<'a> {
-    commits: Commits<'a>,
+struct Walk {
+    commits: Commits,
     queue: BinaryHeap<Queued>,
     one_sided_in_queue: usize,
     /// The number of commits in the queue that are not stale, any of which may be where both sides meet.
@@ -93,7 +93,7 @@ struct Walk<'a> {
     oldest: Oldest,
 }
 
-impl Walk<'_> {
+impl Walk {
     fn run(&mut self) -> Result<(), Error> {
         let mut slop = SLOP;
         while let Some(next) = self.queue.pop() {

@@ -15,10 +15,21 @@ use super::{BranchRemotes, Error};
 ///
 /// # Errors
 /// The first setting that makes git exit.
-/// The first one at which git ends.
 pub fn check_settings(
     config: &Config,
     branch: &BStr,
+    messages: &mut Vec<BString>,
+) -> Result<(), Error> {
+    check_all_settings(config, messages)?;
+    check_remote_of(config, branch)
+}
+
+/// Checks the settings of all branches and remotes, which git does once in a run.
+///
+/// # Errors
+/// The first setting that makes git exit.
+pub(crate) fn check_all_settings(
+    config: &Config,
     messages: &mut Vec<BString>,
 ) -> Result<(), Error> {
     // The settings of programs on the remote side that were seen.
@@ -59,6 +70,14 @@ pub fn check_settings(
             _ => {}
         }
     }
+    Ok(())
+}
+
+/// Checks the settings for the remote of `branch`, a short name.
+///
+/// # Errors
+/// A setting makes git exit.
+pub(crate) fn check_remote_of(config: &Config, branch: &BStr) -> Result<(), Error> {
     match BranchRemotes::read(config, branch)? {
         Some(_) => check_credentials_in_url(config),
         None => Ok(()),

@@ -97,7 +97,7 @@ impl Describer<'_> {
 }
 
 /// Excludes the history of the commit `number`, as far as it was read.
-fn leave_out_parents(commits: &mut Commits<'_>, number: Number) {
+fn leave_out_parents(commits: &mut Commits, number: Number) {
     let mut pending = vec![number];
     while let Some(number) = pending.pop() {
         for at in 0..commits.parent_count(number) {

@@ -86,7 +86,7 @@ struct TagsAhead(Peekable<vec::IntoIter<(ObjectId, Option<Tag>)>>);
 
 impl TagsAhead {
     /// Reads the targets in `found` that are not peeled, unless they are `commits` that were read.
-    fn of(found: &[Found], commits: &Commits<'_>, objects: &Objects) -> Self {
+    fn of(found: &[Found], commits: &Commits, objects: &Objects) -> Self {
         let asked = found.iter().filter_map(|(_, id, peeled, _)| {
             (peeled.is_none() && !commits.was_read(id)).then_some(*id)
         });
@@ -156,8 +156,8 @@ fn messages_of(objects: &Objects) -> impl Iterator<Item = BString> {
         .map(|line| text_bytes(&line))
 }
 
-struct NameRev<'a> {
-    commits: Commits<'a>,
+struct NameRev {
+    commits: Commits,
     tips: Vec<Tip>,
     starts: Vec<Start>,
     known: Vec<Option<BestName>>,
@@ -167,7 +167,7 @@ struct NameRev<'a> {
     time_min_s: u64,
 }
 
-impl NameRev<'_> {
+impl NameRev {
     fn run(
         question: &Question,
         context: Context<'_>,

@@ -33,7 +33,7 @@ impl Context<'_> {
             self.repository,
             self.refs,
             self.objects,
-            &revision::StagedPaths::new(),
+            &revision::Memory::new(),
         );
         messages.extend(answer.messages);
         match answer.outcome {

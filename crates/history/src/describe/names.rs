@@ -48,7 +48,7 @@ impl<'a> Names<'a> {
     pub(super) fn read(
         question: &'a Question,
         context: Context<'a>,
-        commits: &Commits<'_>,
+        commits: &Commits,
         only: Option<ObjectId>,
     ) -> Result<Self, Error> {
         let listing = context.refs.list(prefix_of(question).into())?;
@@ -92,7 +92,7 @@ impl<'a> Names<'a> {
 
     /// Notes the places of all references; of packed ones, nothing else. Once the object `only` has a name, only its
     /// own names are noted.
-    fn read_all(&mut self, only: Option<ObjectId>, commits: &Commits<'_>) -> Result<(), Error> {
+    fn read_all(&mut self, only: Option<ObjectId>, commits: &Commits) -> Result<(), Error> {
         let question = self.question;
         // If this is not the first time, the results of the first are used again.
         let is_first = self.count == 0;
@@ -145,7 +145,7 @@ impl<'a> Names<'a> {
     fn for_each_wanted(
         &mut self,
         skim: Skim<'_>,
-        commits: &Commits<'_>,
+        commits: &Commits,
         mut take: impl FnMut(&mut Self, NewName<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let (question, context) = (self.question, self.context);
@@ -172,7 +172,7 @@ impl<'a> Names<'a> {
     /// Whether a reference leads directly, not through a tag object, to an object for which `is_wanted` is true.
     pub(super) fn has_lightweight(
         &mut self,
-        commits: &Commits<'_>,
+        commits: &Commits,
         is_wanted: &dyn Fn(&ObjectId) -> bool,
     ) -> Result<bool, Error> {
         self.targets.begin(false);
@@ -197,7 +197,7 @@ impl<'a> Names<'a> {
 
     /// Returns the number of objects with names. If lightweight tags do not count, it may be too small, but is at least
     /// the number of candidates.
-    pub(super) fn count(&mut self, commits: &Commits<'_>) -> Result<usize, Error> {
+    pub(super) fn count(&mut self, commits: &Commits) -> Result<usize, Error> {
         if self.only.is_some() {
             self.read_all(None, commits)?;
         }
@@ -221,11 +221,7 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the number of the best name of the object `id`.
-    pub(super) fn find(
-        &mut self,
-        id: &ObjectId,
-        commits: &Commits<'_>,
-    ) -> Result<Option<u32>, Error> {
+    pub(super) fn find(&mut self, id: &ObjectId, commits: &Commits) -> Result<Option<u32>, Error> {
         if self.only.is_some_and(|only| only != *id) {
             self.read_all(None, commits)?;
         }

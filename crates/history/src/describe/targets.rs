@@ -90,7 +90,7 @@ impl Targets {
         &mut self,
         id: &oid,
         context: Context<'_>,
-        commits: &Commits<'_>,
+        commits: &Commits,
     ) -> Result<(ObjectId, Option<Box<Tag>>), Error> {
         // Many in a row may point to the same commit.
         let is_non_tag = self

@@ -260,7 +260,7 @@ impl Describer<'_> {
 
 /// Puts the first `max` parents of the commit `number` into `queue`, unless they were there before, and adds its flags to them.
 fn push_parents(
-    commits: &mut Commits<'_>,
+    commits: &mut Commits,
     number: Number,
     max: usize,
     queue: &mut Queue,
@@ -291,7 +291,7 @@ fn best_flags(candidates: &[Candidate]) -> u32 {
 /// Continues the walk until only commits in the history of the best candidate are left, and counts those that are not.
 /// Returns the number of visited commits.
 fn finish_depth(
-    commits: &mut Commits<'_>,
+    commits: &mut Commits,
     queue: &mut Queue,
     best: &mut Candidate,
     messages: &mut Vec<BString>,

@@ -77,7 +77,7 @@ fn load(opened: &OpenRepository) -> Loaded {
         refs,
         objects,
     } = opened;
-    Loaded::read(repository, refs, objects, &StagedPaths::new()).unwrap()
+    Loaded::read(repository, refs, objects, &Memory::new()).unwrap()
 }
 
 /// Compares the mapping of all contacts, and the messages, with git's in `folder`.

@@ -2,7 +2,7 @@
 
 use bstr::{BStr, BString};
 
-use super::{Options, StagedPaths, resolve_in_context};
+use super::{Memory, Options, resolve_in_context};
 use vigil_git::objects::Objects;
 use vigil_git::refs::{self, Head, Raw, Refs, SHORT_NAME_RULES};
 use vigil_git::repository::Repository;
@@ -34,8 +34,8 @@ impl HeadByName {
         let mut messages = Vec::new();
         if has_namesake(refs)? {
             let (name, options) = (BStr::new("HEAD"), Options::default());
-            let staged = StagedPaths::new();
-            let answer = resolve_in_context(name, &options, repository, refs, objects, &staged);
+            let memory = Memory::new();
+            let answer = resolve_in_context(name, &options, repository, refs, objects, &memory);
             messages = answer.messages;
             if let Head::Branch { id: id @ None, .. } = &mut found {
                 *id = answer.outcome.ok().map(|resolved| resolved.id);

@@ -70,6 +70,7 @@ impl Resolver<'_> {
             self.objects.set_reported_once(reported_once);
             self.messages.truncate(message_count);
             self.objects.forget_known();
+            self.memory.forget_commits();
             commits = self.commits_of(&tips, true)?;
         }
         commits.reverse();
@@ -178,7 +179,7 @@ impl Resolver<'_> {
         &mut self,
         number: Number,
         search: &Search,
-        commits: &mut Commits<'_>,
+        commits: &mut Commits,
         queue: &mut Queue,
     ) -> Result<(), Unresolved> {
         if commits.flags_of(number) & SEEN != 0

@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-use super::{Hint, Options, Resolved, StagedPaths, Unresolved};
+use super::{Hint, Memory, Options, Resolved, Unresolved};
 use crate::commits::{Commits, Number};
 use vigil_git::objects::{Circle, Objects, Parsed};
 use vigil_git::refs::{self, Refs};
@@ -13,6 +13,9 @@ use vigil_model::raw_text::text_bytes;
 
 /// How many commits in a row are recorded to be commits, to detect a tag that claims otherwise.
 const NOTED_MAX: usize = 256;
+
+/// A flag of commits that are recorded, with their parents.
+const NOTED: u32 = 1;
 
 /// How many `^{...}` may be nested.
 const DEPTH_MAX: usize = 256;
@@ -133,6 +136,7 @@ pub(super) struct Resolver<'a> {
     pub(super) repository: Option<&'a Repository>,
     pub(super) refs: &'a Refs,
     pub(super) objects: &'a Objects,
+    pub(super) memory: &'a Memory,
     /// Whole lines for stderr.
     pub(super) messages: Vec<BString>,
     /// The nesting depth of `^{...}` of the current part.
@@ -144,11 +148,13 @@ impl<'a> Resolver<'a> {
         repository: Option<&'a Repository>,
         refs: &'a Refs,
         objects: &'a Objects,
+        memory: &'a Memory,
     ) -> Self {
         Self {
             repository,
             refs,
             objects,
+            memory,
             messages: Vec::new(),
             depth: 0,
         }
@@ -179,7 +185,6 @@ impl<'a> Resolver<'a> {
         &mut self,
         name: &BStr,
         options: &Options,
-        staged: Option<&StagedPaths>,
     ) -> Result<Resolved, Unresolved> {
         let flags = Flags {
             quietly: options.quietly,
@@ -216,8 +221,7 @@ impl<'a> Resolver<'a> {
                     path: None,
                 });
             }
-            let staged = staged.ok_or(Unresolved::Missing)?;
-            return self.staged(rest.as_bstr(), options, staged);
+            return self.staged(rest.as_bstr(), options);
         }
         let Some((revision, path)) = split_path(name) else {
             return Err(whole);
@@ -272,7 +276,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the commit that `id` leads to, where `~` and `^` start. An object of another type is not read.
-    fn commit(&mut self, id: &ObjectId, commits: &mut Commits<'_>) -> Result<Number, Unresolved> {
+    fn commit(&mut self, id: &ObjectId, commits: &mut Commits) -> Result<Number, Unresolved> {
         let (target, kind) = self.objects.peel(id)?.ok_or(Unresolved::Missing)?;
         if kind != Kind::Commit {
             let text = format!("error: object {id} is a {kind}, not a commit");
@@ -283,11 +287,7 @@ impl<'a> Resolver<'a> {
         self.read_commit(number, commits)
     }
 
-    fn read_commit(
-        &mut self,
-        number: Number,
-        commits: &mut Commits<'_>,
-    ) -> Result<Number, Unresolved> {
+    fn read_commit(&mut self, number: Number, commits: &mut Commits) -> Result<Number, Unresolved> {
         match commits.read_or_report(number, &mut self.messages)? {
             true => Ok(number),
             false => Err(Unresolved::Missing),
@@ -296,9 +296,9 @@ impl<'a> Resolver<'a> {
 
     /// Returns the parent `number` of the commit that `id` leads to, from 1; 0 means that commit.
     fn parent(&mut self, id: &ObjectId, number: usize) -> Result<ObjectId, Unresolved> {
-        let mut commits = Commits::new(self.objects);
+        let mut commits = self.memory.commits(self.objects);
         let mut commit = self.commit(id, &mut commits)?;
-        commits.note_links(commit);
+        note_links(commit, &mut commits);
         if let Some(at) = number.checked_sub(1) {
             commit = commits.parent(commit, at).ok_or(Unresolved::Missing)?;
         }
@@ -307,12 +307,12 @@ impl<'a> Resolver<'a> {
 
     /// Returns the ancestor of the commit that `id` leads to, `count` first parents away.
     fn ancestor(&mut self, id: &ObjectId, count: usize) -> Result<ObjectId, Unresolved> {
-        let mut commits = Commits::new(self.objects);
+        let mut commits = self.memory.commits(self.objects);
         let mut commit = self.commit(id, &mut commits)?;
         for step in 0..count {
             commit = self.read_commit(commit, &mut commits)?;
             if step < NOTED_MAX {
-                commits.note_links(commit);
+                note_links(commit, &mut commits);
             }
             commit = commits.parent(commit, 0).ok_or(Unresolved::Missing)?;
         }
@@ -399,6 +399,14 @@ impl<'a> Resolver<'a> {
             }
         }
         Err(Unresolved::Missing)
+    }
+}
+
+/// Records that the commit `number` and its parents are commits, unless that was done for a name before.
+fn note_links(number: Number, commits: &mut Commits) {
+    if commits.flags_of(number) & NOTED == 0 {
+        commits.add_flags(number, NOTED);
+        commits.note_links(number);
     }
 }
 

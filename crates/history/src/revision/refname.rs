@@ -6,7 +6,6 @@ use gix_hash::ObjectId;
 
 use super::Unresolved;
 use super::names::{Flags, Resolver};
-use crate::branch::check_settings;
 use crate::branch::refspec::{self, Refspec};
 use vigil_git::advice::Advice;
 use vigil_git::config::Config;
@@ -340,7 +339,8 @@ impl Resolver<'_> {
         };
         let config = &repository.config;
         let name = branch.as_ref().map(|branch| branch.as_bstr());
-        if let Err(error) = check_settings(config, name.unwrap_or_default(), &mut self.messages) {
+        let name = name.unwrap_or_default();
+        if let Err(error) = self.memory.check_settings(config, name, &mut self.messages) {
             self.messages
                 .extend(error.messages().into_iter().map(|line| text_bytes(&line)));
             return Ok(Err(message_bytes(&error)));

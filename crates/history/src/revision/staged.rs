@@ -1,60 +1,10 @@
 //! Resolves paths in the index: `:path`, `:2:path`.
 
-use std::cell::OnceCell;
-
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::index::{Entry, Index};
-use vigil_model::raw_text::text_bytes;
 
 use super::names::{Resolver, fatal};
 use super::{Options, Resolved, Unresolved};
-use vigil_git::index_file;
-use vigil_git::repository::Repository;
-
-/// The index of a repository, which is read on first use.
-#[derive(Debug, Default)]
-pub struct StagedPaths {
-    index: OnceCell<Index>,
-}
-
-impl StagedPaths {
-    /// The index as of its first use.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Returns the index. git's messages on reading it are appended to `messages`.
-    fn index(
-        &self,
-        repository: &Repository,
-        messages: &mut Vec<BString>,
-    ) -> Result<&Index, index_file::Error> {
-        if let Some(index) = self.index.get() {
-            return Ok(index);
-        }
-        let loaded = index_file::load(
-            &repository.index_path,
-            &repository.git_dir,
-            repository.index_shown_from(),
-            repository.hash,
-        );
-        let loaded = loaded.inspect_err(|error| {
-            let lines = error.error_lines().into_iter();
-            messages.extend(lines.map(|line| text_bytes(&format!("error: {line}"))));
-        })?;
-        messages.extend(loaded.file.notices.iter().map(|line| text_bytes(line)));
-        Ok(self.index.get_or_init(|| loaded.index))
-    }
-}
-
-impl From<Index> for StagedPaths {
-    /// An index that was already read.
-    fn from(index: Index) -> Self {
-        Self {
-            index: OnceCell::from(index),
-        }
-    }
-}
 
 impl Resolver<'_> {
     /// Resolves the part after the colon: a path, perhaps after a stage and another colon.
@@ -62,7 +12,6 @@ impl Resolver<'_> {
         &mut self,
         name: &BStr,
         options: &Options,
-        staged: &StagedPaths,
     ) -> Result<Resolved, Unresolved> {
         let repository = self.repository.ok_or(Unresolved::Missing)?;
         let (stage, path) = match name.as_bytes() {
@@ -70,7 +19,7 @@ impl Resolver<'_> {
             path => (0, path),
         };
         let path = self.path_from_top(path.as_bstr())?;
-        let index = staged.index(repository, &mut self.messages)?;
+        let index = self.memory.staged.index(repository, &mut self.messages)?;
         if let Some(entry) = index.find(path.as_bstr(), stage) {
             if entry.is_sparse_directory() {
                 let is_fatal = options.is_fatal_on_failure;

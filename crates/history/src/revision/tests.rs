@@ -98,7 +98,7 @@ struct OpenRepository {
     repository: Repository,
     refs: Refs,
     objects: Objects,
-    staged: StagedPaths,
+    memory: Memory,
 }
 
 impl OpenRepository {
@@ -112,7 +112,7 @@ impl OpenRepository {
             objects: Objects::open_with(&repository, &refs).unwrap(),
             refs,
             repository,
-            staged: StagedPaths::new(),
+            memory: Memory::new(),
         }
     }
 
@@ -121,9 +121,9 @@ impl OpenRepository {
             repository,
             refs,
             objects,
-            staged,
+            memory,
         } = self;
-        resolve_in_context(name.into(), options, repository, refs, objects, staged)
+        resolve_in_context(name.into(), options, repository, refs, objects, memory)
     }
 
     fn kind(&self, id: &ObjectId) -> Option<ObjectKind> {

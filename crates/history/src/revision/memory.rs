@@ -1,0 +1,88 @@
+//! What one name leads to is at hand for the next one.
+
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
+
+use bstr::{BStr, BString};
+
+use crate::branch::{self, check_all_settings, check_remote_of};
+use crate::commits::Commits;
+use vigil_git::config::Config;
+use vigil_git::index_file;
+use vigil_git::objects::Objects;
+use vigil_git::repository::Repository;
+use vigil_model::index::Index;
+use vigil_model::raw_text::text_bytes;
+
+/// What was read to resolve names of one repository, for those that follow: the index, each commit and the settings of
+/// remotes are read once, as in a run of git.
+#[derive(Default)]
+pub struct Memory {
+    pub(super) staged: StagedPaths,
+    commits: RefCell<Option<Commits>>,
+    has_checked_settings: Cell<bool>,
+}
+
+impl Memory {
+    /// A memory in which there is nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The commits that `~` and `^` led through, of the repository with these `objects`.
+    pub(super) fn commits(&self, objects: &Objects) -> RefMut<'_, Commits> {
+        RefMut::map(self.commits.borrow_mut(), |commits| {
+            commits.get_or_insert_with(|| Commits::new(objects))
+        })
+    }
+
+    /// Forgets the commits, whose types are to be learned anew.
+    pub(super) fn forget_commits(&self) {
+        self.commits.take();
+    }
+
+    /// Checks the settings of all branches and remotes the first time, and those for the remote of `branch` each time.
+    /// git's messages are appended to `messages`.
+    pub(super) fn check_settings(
+        &self,
+        config: &Config,
+        branch: &BStr,
+        messages: &mut Vec<BString>,
+    ) -> Result<(), branch::Error> {
+        if !self.has_checked_settings.get() {
+            check_all_settings(config, messages)?;
+            self.has_checked_settings.set(true);
+        }
+        check_remote_of(config, branch)
+    }
+}
+
+/// The index of a repository, which is read on first use.
+#[derive(Debug, Default)]
+pub(super) struct StagedPaths {
+    index: OnceCell<Index>,
+}
+
+impl StagedPaths {
+    /// Returns the index. git's messages on reading it are appended to `messages`.
+    pub(super) fn index(
+        &self,
+        repository: &Repository,
+        messages: &mut Vec<BString>,
+    ) -> Result<&Index, index_file::Error> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let loaded = index_file::load(
+            &repository.index_path,
+            &repository.git_dir,
+            repository.index_shown_from(),
+            repository.hash,
+        );
+        let loaded = loaded.inspect_err(|error| {
+            let lines = error.error_lines().into_iter();
+            messages.extend(lines.map(|line| text_bytes(&format!("error: {line}"))));
+        })?;
+        messages.extend(loaded.file.notices.iter().map(|line| text_bytes(line)));
+        Ok(self.index.get_or_init(|| loaded.index))
+    }
+}
