@@ -514,8 +514,9 @@ function _vigil_prompt_refresh() {
   typeset -ga _vigil_prompt_pipestatus=("${@[3,-1]}")
   # An interrupt ends this function at once. The prompt must not show another directory, or an old response, then.
   _vigil_prompt_set_variables '' 0 "${${(V)PWD}//\%/%%}"
-  # A restricted shell cannot start a process.
-  if [[ -o restricted ]]; then
+  # A restricted shell cannot start a process. Not with `-o`, which complains of options that it does not know: zsh after 5.9 has
+  # no restricted shells.
+  if [[ ${options[restricted]-} == on ]]; then
     _vigil_prompt_set_variables '' 0
     builtin return
   fi
@@ -553,7 +554,7 @@ function _vigil_prompt_set_variables() {
   local segment=$1 directory=$3
   if [[ -z $directory ]]; then
     local -a lines
-    [[ -o restricted ]] || lines=("${(@f)$(_vigil_run_program --ask=: --here=$PWD 2>/dev/null </dev/null)}")
+    [[ ${options[restricted]-} == on ]] || lines=("${(@f)$(_vigil_run_program --ask=: --here=$PWD 2>/dev/null </dev/null)}")
     # The directory is the fifth of six lines; the last is its width.
     directory=${lines[5]:-${${(V)${(D)PWD}}//\%/%%}}
   fi
