@@ -170,7 +170,7 @@ impl Session {
         let mut command = on_a_terminal(sandbox, &command);
         if shell == Shell::Fish {
             command.env("XDG_CONFIG_HOME", &folder);
-            // Otherwise each fish has Python read all manual pages for its completions.
+            // Otherwise each fish has Python read all manual pages for its completions. Since fish 4 these are in the cache.
             for place in [".local/share", ".cache"] {
                 let completions = format!("home/{place}/fish/generated_completions");
                 fs::create_dir_all(sandbox.root().join(completions)).unwrap();
