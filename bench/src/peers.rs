@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::Done;
 use crate::corpus::quiet_environment;
-use crate::machine::workspace;
+use crate::machine::{corpora_dir, workspace};
 
 /// How a peer is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,7 +320,7 @@ impl Session {
                 Ok(start.elapsed())
             }
             Mode::GitstatusdFirstWithoutState(arguments) => {
-                let settings = workspace()?.join("target/bench-without-state");
+                let settings = corpora_dir()?.join("gitconfig-without-state");
                 std::fs::write(&settings, "[vigil]\n\tstateFile = false\n")?;
                 let start = Instant::now();
                 let mut command = self.gitstatusd(arguments);
