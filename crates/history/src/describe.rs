@@ -22,6 +22,7 @@ use self::names::Names;
 use self::question::TAGS;
 use self::table::Rank;
 use super::commits::{Commits, Number};
+use super::revision::Memory;
 use vigil_model::raw_text::text_bytes;
 
 pub use self::contains::{NameRevResult, contains};
@@ -41,6 +42,8 @@ pub struct Describer<'a> {
     start: Option<Number>,
     /// The object of the only revision, and the messages about it, until it is described.
     only: Option<Resolved>,
+    /// What was read to resolve names.
+    memory: Memory,
     messages: Vec<BString>,
 }
 
@@ -64,7 +67,7 @@ impl<'a> Describer<'a> {
         let mut commits = Commits::new(context.objects);
         let before = context.objects.reported_once();
         let mut only = match revisions {
-            [only] => Some(Resolved::new(only.as_bstr(), context)),
+            [only] => Some(Resolved::new(only.as_bstr(), context, &Memory::new())),
             _ => None,
         };
         let had_said = context.objects.reported_once();
@@ -111,6 +114,7 @@ impl<'a> Describer<'a> {
             has_looked: false,
             start: None,
             only,
+            memory: Memory::new(),
             messages: Vec::new(),
         };
         describer.collect_messages();
@@ -132,7 +136,7 @@ impl<'a> Describer<'a> {
         let context = self.context;
         let resolved = match self.only.take() {
             Some(only) if only.name == name => only,
-            _ => Resolved::new(name, context),
+            _ => Resolved::new(name, context, &self.memory),
         };
         self.messages.extend(resolved.messages);
         let Some(id) = resolved.id? else {
@@ -258,9 +262,9 @@ impl<'a> Describer<'a> {
 }
 
 impl Resolved {
-    fn new(name: &BStr, context: Context<'_>) -> Self {
+    fn new(name: &BStr, context: Context<'_>, memory: &Memory) -> Self {
         let mut messages = Vec::new();
-        let id = context.find(name, &mut messages);
+        let id = context.find(name, memory, &mut messages);
         Self {
             name: name.into(),
             id,

@@ -28,7 +28,7 @@ impl Describer<'_> {
     /// Returns the description of the blob `id`.
     pub(super) fn describe_blob(&mut self, id: &ObjectId) -> Result<BString, Error> {
         let context = self.context;
-        let head = context.find("HEAD".into(), &mut self.messages)?;
+        let head = context.find("HEAD".into(), &self.memory, &mut self.messages)?;
         let head = head.ok_or(Error::Unborn { id: *id })?;
         let Some((head, Kind::Commit)) = context.objects.peel(&head)? else {
             return Err(Error::NotReachable { id: *id });

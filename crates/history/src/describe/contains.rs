@@ -14,6 +14,7 @@ use super::error::Error;
 use super::question::{Question, prefix_of};
 use super::tag_object;
 use crate::commits::{Commits, GENERATION_UNKNOWN, Number};
+use crate::revision::Memory;
 use vigil_git::objects::Parsed;
 use vigil_git::objects::{self, MANY, Objects, Tag};
 use vigil_git::refs;
@@ -157,6 +158,7 @@ fn messages_of(objects: &Objects) -> impl Iterator<Item = BString> {
 }
 
 struct NameRev {
+    memory: Memory,
     commits: Commits,
     tips: Vec<Tip>,
     starts: Vec<Start>,
@@ -175,6 +177,7 @@ impl NameRev {
         contained: &mut NameRevResult,
     ) -> Result<(), Error> {
         let mut naming = NameRev {
+            memory: Memory::new(),
             commits: Commits::new(context.objects),
             tips: Vec::new(),
             starts: Vec::new(),
@@ -222,7 +225,7 @@ impl NameRev {
         context: Context<'_>,
         messages: &mut Vec<BString>,
     ) -> Result<Option<Number>, Error> {
-        let id = context.find(revision, messages)?;
+        let id = context.find(revision, &self.memory, messages)?;
         let skip = |messages: &mut Vec<BString>, what: &[u8]| {
             let parts = [
                 b"Could not get ",

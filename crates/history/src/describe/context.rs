@@ -4,7 +4,7 @@ use bstr::{BStr, BString};
 use gix_hash::{ObjectId, oid};
 
 use super::error::Error;
-use crate::revision::{self, Unresolved};
+use crate::revision::{self, Memory, Unresolved};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
@@ -21,10 +21,12 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Returns the object that `name` resolves to. git's messages are appended to `messages`.
+    /// Returns the object that `name` resolves to, and keeps in `memory` what was read on the way. git's messages are
+    /// appended to `messages`.
     pub(super) fn find(
         &self,
         name: &BStr,
+        memory: &Memory,
         messages: &mut Vec<BString>,
     ) -> Result<Option<ObjectId>, Error> {
         let answer = revision::resolve_in_context(
@@ -33,7 +35,7 @@ impl Context<'_> {
             self.repository,
             self.refs,
             self.objects,
-            &revision::Memory::new(),
+            memory,
         );
         messages.extend(answer.messages);
         match answer.outcome {

@@ -435,6 +435,25 @@ fn names_resolve_as_in_git() {
     }
 }
 
+/// The settings of all remotes are read once.
+#[test]
+fn complaints_about_remotes_come_once_for_all_names() {
+    let sandbox = five_commits();
+    sandbox.git(["tag", "-a", "-m", "x", "tip", "HEAD~2"]);
+    for (key, value) in [
+        ("remote./x.url", "y"),
+        ("branch.main.remote", "."),
+        ("branch.main.merge", "refs/heads/main"),
+    ] {
+        sandbox.git(["config", key, value]);
+    }
+    let names = ["main@{u}", "main@{upstream}", "main@{push}", "main@{u}~1"];
+    for options in [&[][..], &["--contains"]] {
+        compare(&sandbox, options, &names, "");
+        compare(&sandbox, options, &["main@{u}"], "");
+    }
+}
+
 const QUESTIONS: &[&[&str]] = &[
     &[],
     &["--tags"],
