@@ -203,8 +203,9 @@ pub(crate) fn status_of<'f>(
     let found = builder.add_unrecorded(findings, request.unknown, request.ignored, &nested, below);
     builder.add_bad_names();
     // If ignored files, or only files by name, are asked for, Mercurial looks up only what it finds in the patterns, not the
-    // directories on the way.
-    let is_walked = !request.ignored && !is_only_named && walk.may_come_to(below);
+    // directories on the way. It enters no other repository.
+    let is_nested = nested.has_at_or_above(below.trim_end_with(|letter| letter == '/'));
+    let is_walked = !request.ignored && !is_only_named && !is_nested && walk.may_come_to(below);
     let is_looked_up = is_walked || found == UnrecordedFiles::Below || is_named_below;
     builder.status.ignore_failure = subincludes.failure.filter(|_| is_looked_up);
     let found_others = found != UnrecordedFiles::Nothing;

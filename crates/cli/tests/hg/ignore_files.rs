@@ -213,6 +213,41 @@ fn an_invalid_pattern_is_reported_only_where_mercurial_walks() {
 }
 
 #[test]
+fn an_invalid_pattern_for_a_nested_repository_is_not_read() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
+            for name in ["d/gone", "d/kept", "e/f/gone", "e/kept"] {
+                working.write(name, "1\n");
+            }
+            working.commit("first");
+            working.hg(&["init", "d"]);
+            working.hg(&["init", "e"]);
+            for name in ["d/gone", "e/f/gone"] {
+                std::fs::remove_file(working.path(name)).unwrap();
+            }
+            for folder in ["d", "d/sub", "e/f"] {
+                working.write(&format!("{folder}/more"), "syntax: glob\nrelre:*.o\n");
+                working.write(".hgignore", format!("subinclude:{folder}/more\n"));
+                for arguments in [
+                    &["status"][..],
+                    &["status", "-A"],
+                    &["status", "-i"],
+                    &["status", "-u"],
+                    &["status", "-md"],
+                    &["status", "-c"],
+                    &["status", "d"],
+                    &["status", "e"],
+                    &["status", "-I", "d"],
+                ] {
+                    working.assert_same_as_hg(arguments);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn patterns_that_python_warns_of_are_left_to_mercurial() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);
