@@ -210,15 +210,23 @@ pub(crate) fn query(sandbox: &Sandbox, token: &str) -> (String, Vec<String>) {
 /// The same in another working tree.
 fn query_in(sandbox: &Sandbox, top: &str, token: &str) -> (String, Vec<String>) {
     let end = Instant::now() + Duration::from_secs(60);
+    let mut told_everything = 0;
     loop {
         let output = sandbox.vigil(top, &["fsmonitor", "query", token]);
         let text = String::from_utf8(output.stdout).unwrap();
         if output.status.success() {
             let mut lines = text.lines().map(str::to_owned);
-            return (lines.next().unwrap(), lines.collect());
+            let next = lines.next().unwrap();
+            let paths: Vec<String> = lines.collect();
+            told_everything += usize::from(paths == EVERYTHING);
+            // On a busy machine, git is told this rather than held up, and the changes are still known for the same token.
+            if paths != EVERYTHING || token.is_empty() || told_everything == 20 {
+                return (next, paths);
+            }
+        } else {
+            // Not even that could be told in time.
+            assert_eq!(text, "vigil:none.0.0:0\n/\n");
         }
-        // On a busy machine, the daemon may take longer than git should be held up.
-        assert_eq!(text, "vigil:none.0.0:0\n/\n");
         assert!(Instant::now() < end, "{top} {token}");
     }
 }
