@@ -1,6 +1,7 @@
 //! The operation in progress in a worktree: a merge, a rebase and so on (git-status(1), long format, and
 //! gitstatusd's field 9).
 
+mod error;
 pub(crate) mod todo;
 pub mod under_way;
 
@@ -12,6 +13,7 @@ use gix_hash::ObjectId;
 use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 
+pub use self::error::Error;
 pub use self::todo::{Todo, comment_prefix};
 use super::refs::{self, Refs};
 use super::repository::Repository;

@@ -4,7 +4,7 @@ use bstr::{BStr, BString};
 use vigil_model::quote::{QuoteRule, append_quoted};
 
 use super::color::Palette;
-use super::long::LongPresentation;
+use super::long::presentation::LongPresentation;
 use super::path;
 
 /// How a status is printed, besides its format.

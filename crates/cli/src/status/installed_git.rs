@@ -15,7 +15,8 @@ use vigil_model::ObjectId;
 use vigil_model::raw_text::text_bytes;
 use vigil_model::request::RenameRule;
 
-use crate::output::long::{Additions, Patches, SubmoduleCommits, Summary, unstaged_kinds};
+use crate::output::long::presentation::{Additions, Patches, SubmoduleCommits};
+use crate::output::long::{Summary, unstaged_kinds};
 use crate::reply::{Reply, labelled};
 
 /// What the installed git is asked for.

@@ -18,7 +18,7 @@ use super::installed_git::GitRequest;
 use super::settings::{ColorUse, PrintSettings};
 use crate::output::color::Palette;
 use crate::output::long::columns::Columns;
-use crate::output::long::{Additions, LongPresentation};
+use crate::output::long::presentation::{Additions, LongPresentation};
 use crate::output::{Format, Presentation};
 use crate::pager;
 use crate::reply::{Reply, bytes};

@@ -3,7 +3,7 @@
 use super::excludes::UnusableExcludes;
 use bstr::BString;
 use vigil_convert::{attribute_files, converter};
-use vigil_git::operation::under_way;
+use vigil_git::operation;
 use vigil_git::{config, index_file, objects, refs, renames, repository, staged};
 use vigil_history::branch;
 use vigil_history::tags;
@@ -85,7 +85,7 @@ pub enum SessionError {
     Modules(config::Error),
     /// The operation in progress could not be determined.
     #[error(transparent)]
-    UnderWay(#[from] under_way::Error),
+    UnderWay(#[from] operation::Error),
     /// A submodule has no answer; the text is git's.
     #[error("{text}")]
     Submodule {

@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
-use super::under_way::Error;
+use super::error::Error;
 use crate::config::Config;
 use crate::objects::Objects;
 use crate::refs::Refs;

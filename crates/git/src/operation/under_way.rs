@@ -8,6 +8,7 @@ use gix_hash::ObjectId;
 use vigil_linux::errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 
+use super::error::Error;
 use super::todo::{Todo, read_todo};
 use crate::objects::Objects;
 use crate::refs::{self, Raw, Refs};
@@ -17,32 +18,6 @@ use vigil_model::raw_text::{raw, text_bytes};
 
 /// The list of the commands that are left when several commits are picked or reverted.
 const SEQUENCER_LIST: &str = "sequencer/todo";
-
-/// Why the operation in progress could not be detected.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A reference or its log cannot be read.
-    #[error(transparent)]
-    Refs(#[from] refs::Error),
-    /// An object cannot be read.
-    #[error(transparent)]
-    Objects(#[from] crate::objects::Error),
-    /// A configured value is invalid.
-    #[error(transparent)]
-    Config(#[from] crate::config::Error),
-    /// A list of commands cannot be opened.
-    #[error(
-        "Could not open file {} for reading: {}",
-        raw(path),
-        errno::text_of(reason)
-    )]
-    Commands {
-        /// The file, as git names it.
-        path: BString,
-        /// The reason.
-        reason: std::io::Error,
-    },
-}
 
 /// The operations in progress; there may be several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use bstr::BString;
 use vigil_engine::status::{Change, SubmoduleState, UnmergedChange};
 use vigil_model::change::ChangeKind;
 
-use super::{Patches, SubmoduleCommits, Writer, listed, unstaged_kinds};
+use super::presentation::{Patches, SubmoduleCommits};
+use super::{Writer, listed, unstaged_kinds};
 use crate::reply::bytes;
 
 /// The width of labels, including a space after the longest.
