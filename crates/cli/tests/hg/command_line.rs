@@ -392,6 +392,20 @@ fn a_path_from_the_top_is_met_with_advice() {
 }
 
 #[test]
+fn an_invalid_pattern_is_told_with_the_list_that_has_it() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("d/list", "path:d\nre:(\n");
+        working.write("list0", "d/[z-a]\0a");
+        for pattern in ["listfile:d/list", "listfile0:list0"] {
+            working.assert_same_as_hg(&["status", pattern]);
+            working.assert_same_as_hg(&["status", "-X", pattern]);
+        }
+        working.assert_same_as_hg_in("d", &["status", "listfile:./list"]);
+    }
+}
+
+#[test]
 fn a_named_repository_is_a_folder_of_this_machine() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);

@@ -274,6 +274,10 @@ fn to_patterns(
     let mut patterns = Vec::new();
     for text in given {
         let (kind, text) = Kind::split(text, default);
+        let read_from_it = |pattern: Pattern| Pattern {
+            source: text.into(),
+            ..pattern
+        };
         match kind {
             Kind::RelPath | Kind::Glob => {
                 let text = match question.subrepositories {
@@ -313,7 +317,8 @@ fn to_patterns(
                 if lines.iter().any(is_list) {
                     return Err(Abort::unsupported("a file list that names another"));
                 }
-                patterns.extend(to_patterns(question, &lines, default)?);
+                let inner = to_patterns(question, &lines, default)?;
+                patterns.extend(inner.into_iter().map(read_from_it));
             }
             Kind::Include => {
                 let path = question.root.join(path_of(text));
@@ -329,11 +334,7 @@ fn to_patterns(
                         return Err(Abort::unsupported(what));
                     }
                     let inner = to_patterns(question, &list.patterns, default)?;
-                    let named = |pattern: Pattern| Pattern {
-                        source: text.into(),
-                        ..pattern
-                    };
-                    patterns.extend(inner.into_iter().map(named));
+                    patterns.extend(inner.into_iter().map(read_from_it));
                 }
             }
             Kind::SubInclude => return Err(Abort::unsupported("the pattern 'subinclude:'")),
