@@ -6,6 +6,9 @@ use bstr::BString;
 pub(super) fn regular(glob: &[u8]) -> BString {
     let mut out = BString::default();
     let mut groups = 0usize;
+    // Searching for the end of each of many brackets without one would take square time.
+    let last_end = glob.iter().rposition(|byte| *byte == b']').unwrap_or(0);
+    let may_end = |after: &[u8]| glob.len().saturating_sub(after.len()) <= last_end;
     let mut rest = glob;
     while let Some((first, after)) = rest.split_first() {
         rest = after;
@@ -22,7 +25,7 @@ pub(super) fn regular(glob: &[u8]) -> BString {
                 _ => out.extend_from_slice(b"[^/]*"),
             },
             b'?' => out.push(b'.'),
-            b'[' => match set(after) {
+            b'[' => match may_end(after).then(|| set(after)).flatten() {
                 Some((inner, after)) => {
                     out.push(b'[');
                     push_set(&mut out, inner);
@@ -123,5 +126,12 @@ mod tests {
         ] {
             assert_eq!(regular(glob.as_bytes()), expected, "{glob}");
         }
+    }
+
+    #[test]
+    fn many_brackets_without_an_end_are_read_once() {
+        let count = 1 << 20;
+        let glob = regular("[".repeat(count).as_bytes());
+        assert_eq!(glob, "\\[".repeat(count));
     }
 }
