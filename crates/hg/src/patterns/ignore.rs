@@ -114,13 +114,13 @@ impl Ignore {
             read
         });
         let ignore = all.and_then(|()| reader.compile(root, patterns));
-        let ignore = ignore.map(|mut ignore| {
+        let ignore = ignore.and_then(|mut ignore| {
             let is_hashed = ignore.subincludes.is_empty() && !reader.is_doubtful;
             ignore.hash = is_hashed.then(|| hash(hashed));
             let below = ignore.read_subincludes();
             reader.files.extend(below.files);
             reader.has_unreadable |= below.has_unreadable;
-            ignore
+            below.failure.map_or(Ok(ignore), Err)
         });
         LoadedIgnore {
             ignore: ignore.map(Arc::new),
@@ -162,10 +162,13 @@ impl Ignore {
     }
 
     /// Reads the patterns that apply only below some directory, if all are valid, and returns what was found. Mercurial may never
-    /// read a file, and so says nothing of what is invalid in it: then each waits for its turn.
+    /// read a file, and so says nothing of what is invalid in it: then each waits for its turn, unless there are too many.
     fn read_subincludes(&mut self) -> SubincludeOutcome {
         self.read_all();
         let outcome = self.take_subinclude_outcome();
+        if outcome.files.len() > FILES_MAX {
+            return outcome;
+        }
         if outcome.failure.is_some() {
             for subinclude in &mut self.subincludes {
                 subinclude.read = OnceLock::new();
@@ -415,4 +418,26 @@ fn digest(
     let sum: [u8; 20] = sum.finalize().into();
     sum.first_chunk()
         .map_or(0, |bytes| u128::from_be_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_name_one_another_are_not_read_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let file = write(".hgignore", &"subinclude:first\n".repeat(200));
+        write("first", &"subinclude:second\n".repeat(200));
+        write("second", "");
+        let read = Ignore::read(folder.path(), &[file]);
+        let message = "too many ignore files include one another";
+        assert_eq!(read.ignore.err(), Some(Abort::plain(message)));
+        assert!(read.files.len() <= 2 * FILES_MAX);
+    }
 }
