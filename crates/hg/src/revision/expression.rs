@@ -78,9 +78,6 @@ impl Expression {
     /// The text is not of this language, or Mercurial would complain of it.
     pub(super) fn parse(text: &BStr, knows: &mut Lookup<'_>) -> Result<Self, Abort> {
         let tokens = tokens(text, knows)?;
-        if tokens.len() > TOKENS_MAX {
-            return Err(not_understood(text));
-        }
         let mut parser = Parser {
             tokens: &tokens,
             text,
@@ -147,6 +144,10 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
     let mut tokens = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
+        // Each name with a dash is looked up.
+        if tokens.len() > TOKENS_MAX {
+            return Err(refused());
+        }
         rest = after;
         let operator = match (*first, after) {
             (byte, _) if is_space(byte) => continue,
@@ -204,7 +205,10 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
         };
         tokens.push(Token::Operator(operator));
     }
-    Ok(tokens)
+    match tokens.len() > TOKENS_MAX {
+        true => Err(refused()),
+        false => Ok(tokens),
+    }
 }
 
 /// Splits a text at the `quote` that ends it.
@@ -530,6 +534,19 @@ mod tests {
             let refused = parsed(text).unwrap_err();
             assert_eq!(refused.kind, Kind::Unsupported, "{text}");
         }
+    }
+
+    #[test]
+    fn names_beyond_the_maximum_number_of_tokens_are_not_looked_up() {
+        let mut looked_up = 0;
+        let mut knows = |_: &BStr| {
+            looked_up += 1;
+            Ok(false)
+        };
+        let text = "a-b+".repeat(2 * TOKENS_MAX);
+        let refused = Expression::parse(text.as_str().into(), &mut knows).unwrap_err();
+        assert_eq!(refused.kind, Kind::Unsupported);
+        assert!(looked_up <= TOKENS_MAX, "{looked_up}");
     }
 
     #[test]
