@@ -99,6 +99,8 @@ fn sets_of_revisions_are_found_in_their_order() {
             "0^1",
             "0^2",
             "5^1",
+            "5^02",
+            "5^3",
             "0~-1",
             "1~-1",
             "7~-1",

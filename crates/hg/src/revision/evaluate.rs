@@ -67,12 +67,10 @@ impl Evaluation<'_, '_> {
 
     /// Evaluates `inner^which`: the parents in that place.
     fn parents_by_place(&mut self, inner: &Expression, which: &Expression) -> Result<Set, Abort> {
-        let which = match which.as_word().map(|word| word.as_bytes()) {
-            Some(b"0") => 0,
-            Some(b"1") => 1,
-            Some(b"2") => 2,
-            _ => return Err(Abort::of(Kind::Parse, "^ expects a number 0, 1, or 2")),
-        };
+        let which = which.as_word().and_then(|word| word.to_str().ok());
+        let which = which.and_then(|word| word.parse::<i64>().ok());
+        let which = which.filter(|which| (0..=2).contains(which));
+        let which = which.ok_or_else(|| Abort::of(Kind::Parse, "^ expects a number 0, 1, or 2"))?;
         let found = match which {
             0 => self.set(inner)?,
             _ => self.set_with_parents(inner)?,
