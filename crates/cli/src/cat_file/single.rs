@@ -171,7 +171,14 @@ impl SingleObject<'_> {
             return Err(not_valid(self.name).into());
         };
         match kind {
-            Kind::Tree => self.tree(&location),
+            Kind::Tree => {
+                // git runs `ls-tree`, which resolves the name again.
+                let again = self
+                    .sources
+                    .resolve(self.name, &revision::Options::default());
+                say(&again.messages);
+                self.tree(&location)
+            }
             Kind::Blob => self.stream(&location),
             Kind::Commit | Kind::Tag => {
                 let Some(mut contents) = self.read(&location)? else {

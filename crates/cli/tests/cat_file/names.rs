@@ -168,6 +168,18 @@ fn ids_that_are_names_of_references_are_taken_for_ids() {
     }
 }
 
+/// git runs `ls-tree` for a tree, which resolves the name once more, and complains of it once more.
+#[test]
+fn the_name_of_a_printed_tree_is_complained_of_twice() {
+    let sandbox = Sandbox::new("sha1");
+    sandbox.git(&["branch", "v1"]);
+    for name in ["v1^{tree}", "v1:dir", "v1@{2001-01-01}:", "v1:file", "v1"] {
+        for option in ["-p", "-t", "tree"] {
+            sandbox.assert_same_cat_file(&[option, name], b"");
+        }
+    }
+}
+
 #[test]
 fn a_long_chain_of_tags_is_followed_to_its_end() {
     let sandbox = Sandbox::new("sha1");
