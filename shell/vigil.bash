@@ -120,14 +120,24 @@ function __vigil_split_response {
   builtin local LC_ALL=C IFS=$'\x1f' 2>/dev/null
   # With a separator at its end, the last field is one even if it is empty.
   builtin set -- "$1"$'\x1f'
-  # Not quoted, so that bash splits it. A loop that does takes twice as long, and seconds for a tag of 64 KiB.
-  # shellcheck disable=SC2086
-  builtin set -- $1
   builtin unset -v __vigil_response_fields
-  for _vigil_field in "$@"; do
-    __vigil_response_fields[_vigil_count]=$_vigil_field
-    _vigil_count=$((_vigil_count + 1))
-  done
+  if builtin test "${IFS-}" = $'\x1f'; then
+    # Not quoted, so that bash splits it. A loop that does takes twice as long, and seconds for a tag of 64 KiB.
+    # shellcheck disable=SC2086
+    builtin set -- $1
+    for _vigil_field in "$@"; do
+      __vigil_response_fields[_vigil_count]=$_vigil_field
+      _vigil_count=$((_vigil_count + 1))
+    done
+  else
+    # The user has made IFS readonly.
+    while [[ -n $1 ]]; do
+      _vigil_field=${1%%$'\x1f'*}
+      __vigil_response_fields[_vigil_count]=$_vigil_field
+      _vigil_count=$((_vigil_count + 1))
+      builtin set -- "${1:${#_vigil_field}+1}"
+    done
+  fi
   builtin test "$_vigil_flags" != "${_vigil_flags%f*}" || builtin set +f
   builtin test "$_vigil_flags" = "${_vigil_flags%k*}" || builtin set -k
 }

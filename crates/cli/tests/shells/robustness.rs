@@ -136,6 +136,7 @@ fn rc_settings(shell: Shell) -> Vec<&'static str> {
             "setopt posix_builtins posix_identifiers posix_argzero no_multibyte rc_quotes",
             "IFS=0123456789abc_",
             "IFS=",
+            "readonly IFS",
             "unset HOME TMPDIR; export TMPDIR=/nowhere",
             "alias local=false print=false if=false for=false '{=false'; alias -g -- '--=-z' in=out",
             "local() { return 1 }; print() { return 1 }; read() { return 1 }; unset() { return 1 }\n\
@@ -153,6 +154,7 @@ fn rc_settings(shell: Shell) -> Vec<&'static str> {
             "shopt -u expand_aliases extglob interactive_comments",
             "IFS=0123456789abc_",
             "IFS=",
+            "readonly IFS",
             "unset HOME TMPDIR; export TMPDIR=/nowhere",
             "alias local=false printf=false read=false if=false '[[=false' builtin='echo aliased >>$OUT; false' while=false",
             "local() { return 1; }; printf() { return 1; }; read() { return 1; }; echo() { return 1; }\n\
