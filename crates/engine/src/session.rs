@@ -4,8 +4,8 @@
 //! changed: each file that an answer rests on is kept with its stamp.
 //!
 //! A [`Session`] holds what is known and puts answers together. It is opened and kept fresh here; `index` has the index and the
-//! state on disk, `findings` what differs in the working tree, `assemble` the status, `prompt` the prompt, and `why` the
-//! reasons. Each step of an answer is a type of its own, made for one question from the parts that it needs.
+//! state on disk, `findings` what differs in the working tree, `compare` and `assemble` the status, `prompt` the prompt, and
+//! `why` the reasons. Each step of an answer is a type of its own, made for one question from the parts that it needs.
 
 mod assemble;
 mod attribute_blobs;
@@ -14,6 +14,7 @@ mod change_report;
 mod changes;
 pub mod checkup;
 mod collapsed;
+mod compare;
 mod conflicts;
 pub mod contents;
 mod error;
