@@ -7,6 +7,12 @@ use vigil_hg::config::{Config, Item, ProcessContext};
 
 use super::arguments::Arguments;
 
+/// Words that come before those of the user, and the refusal if they cannot be understood.
+struct AddedWords {
+    words: Vec<BString>,
+    refusal: Abort,
+}
+
 /// Returns the command line with the words that the configuration adds, or `None` if it adds none.
 ///
 /// # Errors
@@ -18,56 +24,79 @@ pub(super) fn with_configured(
 ) -> Result<Option<Arguments>, Abort> {
     let command = arguments.command.as_slice();
     let alias = alias(config, command);
-    let beginning = match alias {
+    let of_alias = match alias {
+        Some(alias) => Some(words_of_alias(config, alias, arguments, process)?),
         None => None,
-        Some(alias) => {
-            let refused = || refusal_of(alias);
-            // Mercurial reports the alias if it shows messages for debugging.
-            let is_debug = arguments.debug || config.boolean("ui", "debug", false) == Ok(true);
-            if alias.name != command || is_debug || chains_to_another_alias(config, alias) {
-                return Err(refused());
-            }
-            let words = split_like_shell(&alias.value, process).ok_or_else(refused)?;
-            match words.split_first() {
-                Some((first, rest)) if first == "status" || first == "st" => {
-                    let is_numbered = rest.iter().any(|word| word.contains(&b'$'));
-                    if is_numbered {
-                        return Err(refused());
-                    }
-                    Some((rest.to_vec(), refused()))
-                }
-                _ => return Err(refused()),
-            }
-        }
     };
     // Vigil's own formats list every file, whatever is configured.
-    let name = if alias.is_some() { command } else { b"status" };
-    let default = config
-        .section("defaults")
-        .find(|item| item.name == name && !item.value.is_empty() && arguments.own.is_none());
-    let default = match default {
-        None => None,
-        Some(item) => {
-            let refused =
-                || Abort::unsupported(bytes!("[defaults] ", item.name, " = ", item.value));
-            Some((
-                split_like_shell(&item.value, process).ok_or_else(refused)?,
-                refused(),
-            ))
+    let of_defaults = match arguments.own {
+        Some(_) => None,
+        None => {
+            let name = if alias.is_some() { command } else { b"status" };
+            words_of_defaults(config, name, process)?
         }
     };
-    let (mut added, mut refused) = (Vec::new(), None);
-    for (words, refusal) in default.into_iter().chain(beginning) {
-        added.extend(words);
-        refused = Some(refusal);
+    let (mut words, mut refusal) = (Vec::new(), None);
+    for added in of_defaults.into_iter().chain(of_alias) {
+        words.extend(added.words);
+        refusal = Some(added.refusal);
     }
-    match refused {
-        None => Ok(None),
-        Some(refused) => match arguments.with_words(added) {
-            Some(merged) if alias.is_some() && merged.debug => Err(refused),
-            Some(merged) if merged.has_the_early_options_of(arguments) => Ok(Some(merged)),
-            _ => Err(refused),
-        },
+    let Some(refusal) = refusal else {
+        return Ok(None);
+    };
+    match arguments.with_words(words) {
+        Some(merged) if alias.is_some() && merged.debug => Err(refusal),
+        Some(merged) if merged.has_the_early_options_of(arguments) => Ok(Some(merged)),
+        _ => Err(refusal),
+    }
+}
+
+/// Returns what `alias` puts between its command, which has to be the status, and the words of the user.
+///
+/// # Errors
+/// It is an alias of another command, or one that only Mercurial understands.
+fn words_of_alias(
+    config: &Config,
+    alias: &Item,
+    arguments: &Arguments,
+    process: &ProcessContext<'_>,
+) -> Result<AddedWords, Abort> {
+    // Mercurial reports the alias if it shows messages for debugging.
+    let is_debug = arguments.debug || config.boolean("ui", "debug", false) == Ok(true);
+    let is_abbreviated = alias.name != arguments.command;
+    let words = split_like_shell(&alias.value, process)
+        .filter(|_| !is_abbreviated && !is_debug && !chains_to_another_alias(config, alias));
+    let (first, rest) = words
+        .as_deref()
+        .and_then(|words| words.split_first())
+        .ok_or_else(|| refusal_of(alias))?;
+    let is_numbered = rest.iter().any(|word| word.contains(&b'$'));
+    match (first == "status" || first == "st") && !is_numbered {
+        true => Ok(AddedWords {
+            words: rest.to_vec(),
+            refusal: refusal_of(alias),
+        }),
+        false => Err(refusal_of(alias)),
+    }
+}
+
+/// Returns the words that `[defaults]` has for the command `name`, if any.
+///
+/// # Errors
+/// Only Mercurial understands them.
+fn words_of_defaults(
+    config: &Config,
+    name: &[u8],
+    process: &ProcessContext<'_>,
+) -> Result<Option<AddedWords>, Abort> {
+    let mut items = config.section("defaults");
+    let Some(item) = items.find(|item| item.name == name && !item.value.is_empty()) else {
+        return Ok(None);
+    };
+    let refusal = Abort::unsupported(bytes!("[defaults] ", item.name, " = ", item.value));
+    match split_like_shell(&item.value, process) {
+        Some(words) => Ok(Some(AddedWords { words, refusal })),
+        None => Err(refusal),
     }
 }
 
