@@ -43,4 +43,6 @@ mod settings;
 pub mod shell;
 pub mod shrink;
 pub mod soak;
+mod status_comparison;
 mod verdict;
+mod written_files;

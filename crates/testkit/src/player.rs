@@ -1,23 +1,15 @@
 //! Plays a scenario: performs its steps, and compares the answers to its questions.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
-use bstr::ByteSlice;
-
-use crate::broken_index;
-use crate::git_without_monitor::{PriorState, UntrackedSource};
 use crate::gitstatusd::oracle::GitAnswers;
 use crate::gitstatusd::{compare_prompt, server::Server};
-use crate::invocation::Invocation;
 use crate::monitor::Monitor;
-use crate::process::{self, Ending, Outcome};
-use crate::sandbox::{Sandbox, SandboxError, while_doing};
-use crate::scenario::{Item, Question, Scenario};
+use crate::sandbox::{Sandbox, SandboxError};
+use crate::scenario::{Item, Question, Scenario, Step};
 pub use crate::settings::Settings;
+use crate::status_comparison::StatusComparison;
 pub use crate::verdict::{Difference, Verdict};
 
 /// The whole sandbox is checked for files written by the candidate once in this many comparisons.
@@ -64,34 +56,7 @@ pub fn play(
     scenario: &Scenario,
     compared: ComparedAnswers,
 ) -> Result<PlayResult, SandboxError> {
-    let mut sandbox = Sandbox::in_folder(&settings.parent, &settings.oracle)?;
-    if let (Some(monitor), Some(folder)) = (&settings.monitor, &settings.runtime_folder) {
-        monitor.set_up(&mut sandbox, folder)?;
-    }
-    // Every other seed uses the untracked cache.
-    let is_cached = scenario
-        .name
-        .bytes()
-        .next_back()
-        .is_some_and(|digit| digit % 2 == 0);
-    let mut played = PlayResult {
-        comparisons: 0,
-        version_differences: 0,
-        git_faults: 0,
-        unjudged: 0,
-        mismatches: Vec::new(),
-        hung: Vec::new(),
-        failed_actions: Vec::new(),
-        sandbox,
-    };
-    let mut server = None;
-    // git's answers about the state since the last step.
-    let mut known = GitAnswers::new();
-    let mut asked: Vec<&Question> = Vec::new();
-    if let Some(options) = scenario.server {
-        server = Some(Server::start(settings, &played.sandbox, options)?);
-    }
-    let last = scenario.items.len().saturating_sub(1);
+    let mut play = Play::begin(settings, scenario, compared)?;
     let without_daemon = Settings {
         runtime_folder: None,
         ..settings.clone()
@@ -102,420 +67,187 @@ pub fn play(
             true => &without_daemon,
             false => settings,
         };
-        match item {
+        let flow = match item {
             Item::Step(step) => {
-                known.clear();
-                asked.clear();
-                for action in &step.actions {
-                    if let Err(error) = played.sandbox.act(action) {
-                        if matches!(error, SandboxError::Hung { .. }) {
-                            played.hung.push(format!("{}: {error}", step.name));
-                        }
-                        played
-                            .failed_actions
-                            .push(format!("{}: {error}", step.name));
-                    }
-                }
-                if let Some(monitor) = &settings.monitor {
-                    monitor.configure_git(&played.sandbox, &settings.oracle, is_cached);
-                }
+                play.perform(step);
+                ControlFlow::Continue(())
             }
-            Item::Ask(Question::Status(invocation))
-                if settings.monitor.is_some() && !Monitor::is_comparable(invocation) => {}
-            Item::Ask(Question::Status(invocation))
-                if settings.skip_long_format && invocation.may_be_long() => {}
-            Item::Ask(question) => {
-                let is_compared = compared != ComparedAnswers::Last || index == last;
-                let checks_for_writes = compared == ComparedAnswers::Last
-                    || played.comparisons.is_multiple_of(LISTING_PERIOD);
-                let sandbox = &played.sandbox;
-                let began = Instant::now();
-                let verdict = match (question, &mut server) {
-                    (Question::Status(invocation), _) if is_compared => {
-                        compare_status(settings, sandbox, invocation, checks_for_writes)?
-                    }
-                    (Question::Status(invocation), _) => {
-                        ask_candidate(settings, sandbox, invocation, &settings.oracle)?;
-                        continue;
-                    }
-                    (Question::Prompt(directory), Some(server)) => {
-                        let answer = server.ask(&sandbox.nearest_directory(directory));
-                        if !is_compared {
-                            continue;
-                        }
-                        compare_prompt(
-                            settings,
-                            sandbox,
-                            directory.as_ref(),
-                            server.options(),
-                            answer,
-                            &mut known,
-                        )?
-                    }
-                    (Question::Prompt(_), None) => continue,
-                };
-                // The same question about the same state counts once.
-                let count = usize::from(!asked.contains(&question));
-                asked.push(question);
-                played.comparisons += count;
-                match verdict {
-                    Verdict::Same => {}
-                    Verdict::SameAsOther => played.version_differences += count,
-                    Verdict::SameWithoutMonitor => played.git_faults += count,
-                    Verdict::Unjudged => {
-                        played.unjudged += count;
-                        // If git does not end, each further question would take as long.
-                        if began.elapsed() >= settings.limit {
-                            return Ok(played);
-                        }
-                    }
-                    Verdict::Different(differences) => {
-                        played.mismatches.push((index, differences));
-                        if compared != ComparedAnswers::All {
-                            return Ok(played);
-                        }
-                    }
-                }
-            }
-        }
-    }
-    Ok(played)
-}
-
-fn ask_git(
-    settings: &Settings,
-    sandbox: &Sandbox,
-    invocation: &Invocation,
-    program: &Path,
-) -> Result<Outcome, SandboxError> {
-    let mut invocation = invocation.clone();
-    if settings.monitor.is_some() {
-        Monitor::switch_off(&mut invocation, UntrackedSource::Scanned);
-    }
-    let run = || run(settings, program, invocation.command(sandbox, program));
-    match run()? {
-        // A timeout may be due to a machine that stood still.
-        outcome if outcome.ending == Ending::TimedOut => run(),
-        outcome => Ok(outcome),
-    }
-}
-
-/// Asks the oracle without a monitor, but lets it write, as the candidate may.
-fn ask_git_without_monitor(
-    settings: &Settings,
-    sandbox: &Sandbox,
-    invocation: &Invocation,
-    untracked: UntrackedSource,
-) -> Result<Outcome, SandboxError> {
-    let mut invocation = invocation.clone();
-    Monitor::switch_off(&mut invocation, untracked);
-    let mut command = invocation.command(sandbox, &settings.oracle);
-    command.env_remove("GIT_OPTIONAL_LOCKS");
-    run(settings, &settings.oracle, command)
-}
-
-/// Asks the candidate, with `git` as the installed git, which supplies the patches.
-fn ask_candidate(
-    settings: &Settings,
-    sandbox: &Sandbox,
-    invocation: &Invocation,
-    git: &Path,
-) -> Result<Outcome, SandboxError> {
-    let mut invocation = invocation.clone();
-    if settings.monitor.is_some() {
-        Monitor::make_comparable(&mut invocation);
-    }
-    let mut command = invocation.command(sandbox, &settings.candidate);
-    let folder = git.parent().filter(|folder| folder.is_absolute());
-    if let (Some(folder), Some(others)) = (folder, std::env::var_os("PATH")) {
-        let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&others));
-        if let Ok(folders) = std::env::join_paths(folders) {
-            command.env("PATH", folders);
-        }
-    }
-    settings.set_variables(sandbox, &mut command);
-    run(settings, &settings.candidate, command)
-}
-
-fn run(settings: &Settings, program: &Path, mut command: Command) -> Result<Outcome, SandboxError> {
-    process::run(&mut command, None, settings.limit)
-        .map_err(while_doing(format!("starting {}", program.display())))
-}
-
-/// Compares the answers to a `status` command. If they differ, and one of them took so long that it shows, both are asked
-/// again, because the machine may have stood still.
-pub(crate) fn compare_status(
-    settings: &Settings,
-    sandbox: &Sandbox,
-    invocation: &Invocation,
-    checks_for_writes: bool,
-) -> Result<Verdict, SandboxError> {
-    let verdict = compare_status_once(settings, sandbox, invocation, checks_for_writes)?;
-    let took_long = |text: &[u8]| text == b"TimedOut" || text.contains_str("\nIt took ");
-    match &verdict {
-        Verdict::Different(differences)
-            if differences
-                .iter()
-                .any(|it| took_long(&it.candidate) || took_long(&it.oracle)) =>
-        {
-            compare_status_once(settings, sandbox, invocation, checks_for_writes)
-        }
-        _ => Ok(verdict),
-    }
-}
-
-/// Asks the candidate, then the oracle. Neither may write. The candidate goes first, so it sees the tree as it was left.
-fn compare_status_once(
-    settings: &Settings,
-    sandbox: &Sandbox,
-    invocation: &Invocation,
-    checks_for_writes: bool,
-) -> Result<Verdict, SandboxError> {
-    // The installed git, which supplies patches, writes the trees that it needs for a sparse index.
-    let may_write = settings.may_write || invocation.may_be_long();
-    let before = (checks_for_writes && !may_write).then(|| facts_of_files(sandbox.root()));
-    let index = sandbox.path_from_root("work/.git/index");
-    let index_before = std::fs::read(&index).ok();
-    let asked = settings
-        .monitor
-        .as_ref()
-        .map(|_| PriorState::record(sandbox));
-    let mut candidate = ask_candidate(settings, sandbox, invocation, &settings.oracle)?;
-    let mut differences = Vec::new();
-    if !settings.may_write && index_before != std::fs::read(&index).ok() {
-        differences.push(written_by_candidate("the index changed"));
-    }
-    if let Some(before) = before {
-        let after = facts_of_files(sandbox.root());
-        if before != after {
-            let changed = after
-                .iter()
-                .find(|entry| before.get(entry.0) != Some(entry.1))
-                .or_else(|| before.iter().find(|entry| !after.contains_key(entry.0)))
-                .map_or_else(String::new, |entry| entry.0.display().to_string());
-            differences.push(written_by_candidate(&changed));
-        }
-    }
-    let oracle = ask_git(settings, sandbox, invocation, &settings.oracle)?;
-    if is_same(settings, &candidate, &oracle) {
-        return Ok(if differences.is_empty() {
-            Verdict::Same
-        } else {
-            Verdict::Different(differences)
-        });
-    }
-    if differences.is_empty() && recurses_into_itself(&oracle, &candidate) {
-        return Ok(Verdict::Unjudged);
-    }
-    let mut right = oracle;
-    for other in &settings.accepted_gits {
-        if !differences.is_empty() {
+            Item::Ask(question) if is_left_out(settings, question) => ControlFlow::Continue(()),
+            Item::Ask(question) => play.ask(settings, index, question)?,
+        };
+        if flow.is_break() {
             break;
         }
-        let other_candidate = match invocation.may_be_long() {
-            true => ask_candidate(settings, sandbox, invocation, other)?,
-            false => candidate.clone(),
+    }
+    Ok(play.result)
+}
+
+/// Whether the answers to `question` cannot be compared with these settings.
+fn is_left_out(settings: &Settings, question: &Question) -> bool {
+    match question {
+        Question::Status(invocation) => {
+            settings.monitor.is_some() && !Monitor::is_comparable(invocation)
+                || settings.skip_long_format && invocation.may_be_long()
+        }
+        Question::Prompt(_) => false,
+    }
+}
+
+/// A scenario that is being played.
+struct Play<'a> {
+    settings: &'a Settings,
+    compared: ComparedAnswers,
+    /// The index of the last item.
+    last: usize,
+    is_cached: bool,
+    server: Option<Server>,
+    /// git's answers about the state since the last step.
+    known: GitAnswers,
+    /// The questions that were asked since the last step.
+    asked: Vec<&'a Question>,
+    result: PlayResult,
+}
+
+impl<'a> Play<'a> {
+    fn begin(
+        settings: &'a Settings,
+        scenario: &'a Scenario,
+        compared: ComparedAnswers,
+    ) -> Result<Self, SandboxError> {
+        let mut sandbox = Sandbox::in_folder(&settings.parent, &settings.oracle)?;
+        if let (Some(monitor), Some(folder)) = (&settings.monitor, &settings.runtime_folder) {
+            monitor.set_up(&mut sandbox, folder)?;
+        }
+        let server = match scenario.server {
+            Some(options) => Some(Server::start(settings, &sandbox, options)?),
+            None => None,
         };
-        let other = ask_git(settings, sandbox, invocation, other)?;
-        if is_same(settings, &other_candidate, &other) {
-            return Ok(Verdict::SameAsOther);
-        }
-        // If the newest git gives up or crashes by mistake, an older one that does not know the options decides nothing.
-        let knows_no_better =
-            |it: &Outcome, than: &Outcome| it.ending == Ending::Exit(129) && is_crash(than);
-        let decides = !knows_no_better(&other, &right);
-        if decides
-            && (is_crash(&right)
-                || lacks_attribute_source(&other)
-                || knows_no_better(&right, &other))
-        {
-            (right, candidate) = (other, other_candidate);
-        }
+        let mut name = scenario.name.bytes();
+        Ok(Self {
+            settings,
+            compared,
+            last: scenario.items.len().saturating_sub(1),
+            // Every other seed uses the untracked cache.
+            is_cached: name.next_back().is_some_and(|digit| digit % 2 == 0),
+            server,
+            known: GitAnswers::new(),
+            asked: Vec::new(),
+            result: PlayResult {
+                comparisons: 0,
+                version_differences: 0,
+                git_faults: 0,
+                unjudged: 0,
+                mismatches: Vec::new(),
+                hung: Vec::new(),
+                failed_actions: Vec::new(),
+                sandbox,
+            },
+        })
     }
-    // With its untracked cache, git continues to list a directory that once contained a repository.
-    if differences.is_empty() {
-        let mut uncached = invocation.clone();
-        let name = "GIT_DISABLE_UNTRACKED_CACHE".into();
-        uncached.variables.push((name, "1".into()));
-        let uncached = ask_git(settings, sandbox, &uncached, &settings.oracle)?;
-        if is_same(settings, &candidate, &uncached) {
-            return Ok(Verdict::SameAsOther);
-        }
-    }
-    if let Some(asked) = &asked {
-        let is_git_fault = asked.is_git_fault(sandbox, |untracked| {
-            let alone = ask_git_without_monitor(settings, sandbox, invocation, untracked)?;
-            Ok::<_, SandboxError>(is_same(settings, &candidate, &alone))
-        });
-        if is_git_fault? {
-            return Ok(Verdict::SameWithoutMonitor);
-        }
-    }
-    if settings.monitor.is_some() && is_crash(&right) && is_crash(&candidate) {
-        return Ok(Verdict::Unjudged);
-    }
-    if differences.is_empty()
-        && (is_crash(&right)
-            || lacks_attribute_source(&right)
-            || broken_index::is_misread(settings, sandbox, invocation))
-        && matches!(candidate.ending, Ending::Exit(0..=1 | 128..=129))
-    {
-        return Ok(Verdict::Unjudged);
-    }
-    let mut compare = |what: &str, candidate: &[u8], oracle: &[u8]| {
-        if candidate != oracle {
-            let (candidate, oracle) = (candidate.to_vec(), oracle.to_vec());
-            differences.push(Difference {
-                what: what.to_owned(),
-                candidate,
-                oracle,
-            });
-        }
-    };
-    compare("stdout", &candidate.stdout, &right.stdout);
-    compare(
-        "ending",
-        candidate.ending.to_string().as_bytes(),
-        right.ending.to_string().as_bytes(),
-    );
-    compare("stderr", &candidate.stderr, &right.stderr);
-    Ok(Verdict::Different(differences))
-}
 
-fn written_by_candidate(what: &str) -> Difference {
-    Difference {
-        what: "written by the candidate".to_owned(),
-        candidate: what.into(),
-        oracle: Vec::new(),
-    }
-}
-
-fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
-    let (mut candidate, mut oracle) = (usage_as_complaint(candidate), usage_as_complaint(oracle));
-    if settings.monitor.is_some() {
-        for outcome in [&mut candidate, &mut oracle] {
-            outcome.stdout = Monitor::without_sparse_message(&outcome.stdout);
-        }
-    }
-    let (candidate, oracle) = (&candidate, &oracle);
-    !matches!(candidate.ending, Ending::Signal(_) | Ending::WroteTooMuch)
-        && candidate.ending == oracle.ending
-        && (candidate.stdout == oracle.stdout
-            || without_state(&candidate.stdout) == without_state(&oracle.stdout))
-        && (!settings.compare_errors || messages(candidate) == messages(oracle))
-}
-
-/// The output without the state files, which a daemon may write at any moment. They show if the repository's folder lies in a
-/// working tree under another name than `.git`.
-fn without_state(shown: &[u8]) -> Vec<&[u8]> {
-    let entries = shown.split_inclusive(|byte| matches!(byte, b'\n' | b'\0'));
-    entries
-        .filter(|entry| !entry.contains_str("/vigil/state"))
-        .collect()
-}
-
-/// Turns a usage text into an error message with its exit code. Releases of git differ in where they print it, and in whether
-/// asking for it is a failure.
-fn usage_as_complaint(outcome: &Outcome) -> Outcome {
-    let mut outcome = outcome.clone();
-    if matches!(outcome.ending, Ending::Exit(_)) && outcome.stdout.starts_with(b"usage: ") {
-        outcome.stderr.append(&mut outcome.stdout);
-        outcome.ending = Ending::Exit(129);
-    }
-    outcome
-}
-
-/// The messages on standard error. After a success, they are sorted and duplicates removed, because threads and a different
-/// order of steps change that. Omits advice, whose words differ by release, and git's own messages about unmerged entries.
-fn messages(outcome: &Outcome) -> Vec<&[u8]> {
-    let lines = outcome.stderr.lines();
-    let mut lines: Vec<&[u8]> = lines
-        .filter(|line| !line.contains_str(": unmerged (") && !line.contains_str("hint:"))
-        .collect();
-    if outcome.ending == Ending::Exit(0) {
-        lines.sort_unstable();
-        lines.dedup();
-    }
-    lines
-}
-
-/// Whether a program aborted because of its own bug: git's `BUG()` aborts, and git reports as an error when another git that
-/// it started did so.
-pub fn is_crash(outcome: &Outcome) -> bool {
-    matches!(outcome.ending, Ending::Signal(_))
-        || outcome
-            .stderr
-            .lines()
-            .any(|line| line.starts_with(b"BUG: "))
-}
-
-/// Whether git gave up because the source of attributes is missing. It notices that when it first needs attributes, even for
-/// internal purposes such as the untracked cache, so an answer without attributes is equally right.
-fn lacks_attribute_source(outcome: &Outcome) -> bool {
-    last_line(&outcome.stderr) == b"fatal: bad --attr-source or GIT_ATTR_SOURCE"
-}
-
-/// Whether git did not end, and the candidate reports that a submodule is the repository around it. git then runs itself there
-/// over and over, and gives up when the system has no more processes.
-fn recurses_into_itself(right: &Outcome, candidate: &Outcome) -> bool {
-    let is_in_itself = "fatal: a submodule of this repository is the repository itself";
-    let mut output = candidate.stderr.lines();
-    right.ending == Ending::TimedOut && output.any(|line| line == is_in_itself.as_bytes())
-}
-
-fn last_line(text: &[u8]) -> &[u8] {
-    text.lines().next_back().unwrap_or_default()
-}
-
-/// All files below `root`, with the facts that writing would change. Vigil's own state folders are omitted.
-fn facts_of_files(root: &Path) -> BTreeMap<PathBuf, [i64; 5]> {
-    let mut files = BTreeMap::new();
-    let mut open = vec![root.to_owned()];
-    while let Some(directory) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(&directory) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            let Ok(metadata) = entry.metadata() else {
-                continue;
-            };
-            let may_hold_state = directory.ends_with(".cache") || directory.join("HEAD").exists();
-            if entry.file_name() == "vigil" && metadata.is_dir() && may_hold_state {
-                continue;
+    fn perform(&mut self, step: &Step) {
+        self.known.clear();
+        self.asked.clear();
+        let result = &mut self.result;
+        for action in &step.actions {
+            if let Err(error) = result.sandbox.act(action) {
+                let text = format!("{}: {error}", step.name);
+                if matches!(error, SandboxError::Hung { .. }) {
+                    result.hung.push(text.clone());
+                }
+                result.failed_actions.push(text);
             }
-            if metadata.is_dir() {
-                open.push(entry.path());
-            } else {
-                let part = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-                // git itself touches shared indexes when it reads them, so that they do not expire.
-                let is_touched = entry
-                    .file_name()
-                    .as_encoded_bytes()
-                    .starts_with(b"sharedindex.");
-                let (seconds, rest) = if is_touched {
-                    (0, 0)
-                } else {
-                    (metadata.mtime(), metadata.mtime_nsec())
+        }
+        if let Some(monitor) = &self.settings.monitor {
+            monitor.configure_git(&result.sandbox, &self.settings.oracle, self.is_cached);
+        }
+    }
+
+    /// Asks `question`, the item `index`, and counts the verdict. Breaks if nothing more is to be asked.
+    fn ask(
+        &mut self,
+        settings: &Settings,
+        index: usize,
+        question: &'a Question,
+    ) -> Result<ControlFlow<()>, SandboxError> {
+        let is_compared = self.compared != ComparedAnswers::Last || index == self.last;
+        let began = Instant::now();
+        let Some(verdict) = self.verdict(settings, question, is_compared)? else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        // The same question about the same state counts once.
+        let count = usize::from(!self.asked.contains(&question));
+        self.asked.push(question);
+        let result = &mut self.result;
+        result.comparisons += count;
+        let ends = match verdict {
+            Verdict::Same => false,
+            Verdict::SameAsOther => {
+                result.version_differences += count;
+                false
+            }
+            Verdict::SameWithoutMonitor => {
+                result.git_faults += count;
+                false
+            }
+            Verdict::Unjudged => {
+                result.unjudged += count;
+                // If git does not end, each further question would take as long.
+                began.elapsed() >= settings.limit
+            }
+            Verdict::Different(differences) => {
+                result.mismatches.push((index, differences));
+                self.compared != ComparedAnswers::All
+            }
+        };
+        Ok(match ends {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    }
+
+    /// Asks `question`. `None` if the answer is not compared.
+    fn verdict(
+        &mut self,
+        settings: &Settings,
+        question: &Question,
+        is_compared: bool,
+    ) -> Result<Option<Verdict>, SandboxError> {
+        let sandbox = &self.result.sandbox;
+        match (question, &mut self.server) {
+            (Question::Status(invocation), _) => {
+                let comparison = StatusComparison {
+                    settings,
+                    sandbox,
+                    invocation,
                 };
-                let facts = [
-                    part(metadata.ino()),
-                    part(metadata.size()),
-                    i64::from(metadata.mode()),
-                    seconds,
-                    rest,
-                ];
-                files.insert(entry.path(), facts);
+                if !is_compared {
+                    comparison.ask_candidate(&settings.oracle)?;
+                    return Ok(None);
+                }
+                let checks_for_writes = self.compared == ComparedAnswers::Last
+                    || self.result.comparisons.is_multiple_of(LISTING_PERIOD);
+                comparison.verdict(checks_for_writes).map(Some)
             }
+            (Question::Prompt(directory), Some(server)) => {
+                let answer = server.ask(&sandbox.nearest_directory(directory));
+                if !is_compared {
+                    return Ok(None);
+                }
+                let (directory, options) = (directory.as_ref(), server.options());
+                let known = &mut self.known;
+                compare_prompt(settings, sandbox, directory, options, answer, known).map(Some)
+            }
+            (Question::Prompt(_), None) => Ok(None),
         }
     }
-    files
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::action::Action;
-    use crate::scenario::Step;
+    use crate::invocation::Invocation;
 
     #[test]
     fn a_question_of_the_same_state_counts_once() {
@@ -544,35 +276,5 @@ mod tests {
         let settings = Settings::new("git", "git");
         let played = play(&settings, &scenario, ComparedAnswers::All).unwrap();
         assert_eq!((played.comparisons, played.mismatches.len()), (3, 0));
-    }
-
-    #[test]
-    fn usage_is_a_complaint_wherever_it_is_printed() {
-        let outcome = |stdout: &str, stderr: &str, code| Outcome {
-            ending: Ending::Exit(code),
-            stdout: stdout.into(),
-            stderr: stderr.into(),
-        };
-        let usage = "usage: git status\n";
-        let asked = [outcome(usage, "", 0), outcome(usage, "", 129)];
-        assert_eq!(usage_as_complaint(&asked[0]), usage_as_complaint(&asked[1]));
-        let complaint = format!("error: so\n{usage}");
-        let unasked = outcome("", &complaint, 129);
-        assert_eq!(
-            usage_as_complaint(&outcome(usage, "error: so\n", 129)),
-            unasked
-        );
-        assert_ne!(usage_as_complaint(&asked[0]), unasked);
-        assert_eq!(usage_as_complaint(&unasked), unasked);
-    }
-
-    #[test]
-    fn a_listing_notices_writes_but_not_the_state_folder() {
-        let sandbox = Sandbox::new();
-        let before = facts_of_files(sandbox.root());
-        sandbox.write(".git/vigil/state", "x");
-        assert_eq!(before, facts_of_files(sandbox.root()));
-        sandbox.write(".git/info/exclude", "x");
-        assert_ne!(before, facts_of_files(sandbox.root()));
     }
 }

@@ -23,12 +23,12 @@ use crate::daemon::runtime_folder;
 use crate::gitstatusd::compare_prompt;
 use crate::gitstatusd::oracle::GitAnswers;
 use crate::gitstatusd::server::Server;
-use crate::player::compare_status;
 use crate::random::rng::Rng;
 use crate::random::{Plan, scenario};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::{Item, Question, ServerOptions, describe};
 use crate::settings::Settings;
+use crate::status_comparison::StatusComparison;
 use crate::verdict::Verdict;
 pub use faults::Fault;
 use faults::{Victim, signal};
@@ -262,7 +262,12 @@ impl Shared<'_> {
                     Item::Ask(Question::Status(invocation))
                         if !(self.settings.skip_long_format && invocation.may_be_long()) =>
                     {
-                        let compare = || compare_status(&self.settings, sandbox, invocation, false);
+                        let comparison = StatusComparison {
+                            settings: &self.settings,
+                            sandbox,
+                            invocation,
+                        };
+                        let compare = move || comparison.verdict(false);
                         Some((describe(std::slice::from_ref(item)), scope.spawn(compare)))
                     }
                     _ => None,
