@@ -54,10 +54,8 @@ fn join_two(earlier: &mut Change, later: &Change) {
         (Change::Tracked(earlier), Change::Tracked(later)) => {
             if later.staged == Some(ChangeKind::Unmerged) {
                 add_conflict(earlier, later);
-            } else if earlier.index_mode == FileMode::NONE {
-                // A damaged index may hold a merged path twice.
-                earlier.index_mode = later.index_mode;
-                earlier.index_id = later.index_id;
+            } else {
+                add_repeated(earlier, later);
             }
         }
         (earlier, Change::Unmerged(later)) => {
@@ -71,6 +69,20 @@ fn join_two(earlier: &mut Change, later: &Change) {
             });
         }
         (Change::Unmerged(_), Change::Tracked(_)) => {}
+    }
+}
+
+/// Adds a further change of a path that a damaged tree or index has more than once: the first change says what happened, and the
+/// last ones what is on each side.
+fn add_repeated(earlier: &mut TrackedChange, later: &TrackedChange) {
+    if matches!(later.staged, Some(kind) if kind != ChangeKind::Added) {
+        earlier.head_mode = later.head_mode;
+        earlier.head_id = later.head_id;
+    }
+    let has_index = matches!(later.staged, Some(kind) if kind != ChangeKind::Deleted);
+    if has_index || earlier.index_mode == FileMode::NONE {
+        earlier.index_mode = later.index_mode;
+        earlier.index_id = later.index_id;
     }
 }
 

@@ -180,15 +180,9 @@ cases! {
         b.empty().write("a", "a\n").commit("one").git(&["commit", "-q", "--allow-empty", "-m", "two"]).remove(".git/index");
         b.git_stops(&["rebase", "-q", "-i", "HEAD~1"]);
     };
-    "cache tree of a tree that has a file more than once", |b| {
-        b.empty().write("one", "one\n").write("two", "two\n").git(&["add", "-A"]);
-        let (one, two) = ("5626abf0f72e58d7a153368ba57db4c673c0e171", "f719efd430d52bcfc8566a43b2eb655688d38871");
-        b.git_input(&["mktree"], format!("100644 blob {one}\tinner\n100644 blob {two}\tinner\n100644 blob {two}\tinner\n"));
-        b.git_input(&["mktree"], "040000 tree a2ddcad495237a1c16a2196cfb01d11268e7f10e\touter\n");
-        let by = "A <a@b> 1700000000 +0000";
-        let commit = format!("tree c3f9b7b9ea8db41cc5af431e08b75ce7f8ddf4c7\nauthor {by}\ncommitter {by}\n\ntwice\n");
-        b.git_input(&["hash-object", "-w", "-t", "commit", "--stdin"], commit);
-        b.git(&["reset", "-q", "--hard", "9bf99603a7040ef2b15c9a63d796eb26ccde4a09"]).write("new", "new\n");
+    "cache tree of a tree that has a file more than once", |b| { commit_of_a_file_three_times(b).write("new", "new\n"); };
+    "tree that has a file more than once, and another is staged", |b| {
+        commit_of_a_file_three_times(b).git(&["update-index", "--cacheinfo", "100755,5626abf0f72e58d7a153368ba57db4c673c0e171,outer/inner"]);
     };
     "sparse index with an intent to add what is in it", |b| {
         sparse(b);
@@ -297,6 +291,35 @@ fn deep_outside(b: &mut Builder, kind: &str) {
         .write("one/h", "h\n")
         .commit("outside");
     b.git(&["sparse-checkout", "set", "--cone", kind, "dir"]);
+}
+
+/// Resets everything to a commit whose tree has one file three times, with two contents.
+fn commit_of_a_file_three_times(b: &mut Builder) -> &mut Builder {
+    b.empty()
+        .write("one", "one\n")
+        .write("two", "two\n")
+        .git(&["add", "-A"]);
+    let (one, two) = (
+        "5626abf0f72e58d7a153368ba57db4c673c0e171",
+        "f719efd430d52bcfc8566a43b2eb655688d38871",
+    );
+    let entries = [one, two, two].map(|id| format!("100644 blob {id}\tinner\n"));
+    b.git_input(&["mktree"], entries.concat());
+    b.git_input(
+        &["mktree"],
+        "040000 tree a2ddcad495237a1c16a2196cfb01d11268e7f10e\touter\n",
+    );
+    let by = "A <a@b> 1700000000 +0000";
+    let commit = format!(
+        "tree c3f9b7b9ea8db41cc5af431e08b75ce7f8ddf4c7\nauthor {by}\ncommitter {by}\n\ntwice\n"
+    );
+    b.git_input(&["hash-object", "-w", "-t", "commit", "--stdin"], commit);
+    b.git(&[
+        "reset",
+        "-q",
+        "--hard",
+        "9bf99603a7040ef2b15c9a63d796eb26ccde4a09",
+    ])
 }
 
 /// Directories in the checkout are deeper than the limit, and the cache-tree no longer shows it.
