@@ -478,7 +478,10 @@ fn verdicts_are_those_of_git() {
     for number in 0..12 {
         sandbox.write(format!("many/{number}"), "text\n");
     }
-    sandbox.git(["add", "many"]);
+    for directory in ["replaced", "replaced.o"] {
+        sandbox.write(format!("{directory}/a"), "a\n");
+    }
+    sandbox.git(["add", "many", "replaced", "-f", "replaced.o"]);
     sandbox.git(["commit", "-q", "-m", "many"]);
     sandbox.write("many/0", "longer text\n");
     sandbox.write("many/1", "TEXT\n");
@@ -495,6 +498,10 @@ fn verdicts_are_those_of_git() {
     sandbox.write("many/new/a", "");
     sandbox.write("many/x.o", "");
     sandbox.git(["add", "-N", "new"]);
+    for directory in ["replaced", "replaced.o"] {
+        std::fs::remove_dir_all(sandbox.top().join(directory)).unwrap();
+        sandbox.write(directory, "a file now\n");
+    }
     sandbox.assert_same_status();
     let expected = git_letters(&sandbox);
     assert!(expected.len() > 10, "{expected:?}");

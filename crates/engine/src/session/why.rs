@@ -323,7 +323,8 @@ impl Explanation<'_> {
         } else if let Some(entry) = state.tracked.find(path.as_ref(), 0) {
             Found::Tracked(Box::new(self.tracked(entry, change.as_ref())?))
         } else if let Some(dir) = dir {
-            Found::Directory(self.directory(dir, path.as_ref()))
+            self.in_place_of_directory(path.as_ref())
+                .unwrap_or_else(|| Found::Directory(self.directory(dir, path.as_ref())))
         } else {
             self.untracked(path.as_ref())
         };

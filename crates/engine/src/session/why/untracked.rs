@@ -64,6 +64,15 @@ impl Explanation<'_> {
         found
     }
 
+    /// Returns the untracked file at `path` that has taken the place of a directory with tracked files, if there is one.
+    pub(super) fn in_place_of_directory(&self, path: &BStr) -> Option<Found> {
+        let stat = lstat_path(&self.rules.on_disk(path)?).ok()?;
+        match self.untracked(path) {
+            found @ (Found::Untracked(_) | Found::Ignored { .. }) if !stat.is_dir() => Some(found),
+            _ => None,
+        }
+    }
+
     /// Returns what is at `path`, which is not tracked.
     pub(super) fn untracked(&self, path: &BStr) -> Found {
         let is_sparse = |dir: &BStr| {
