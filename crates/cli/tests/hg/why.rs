@@ -60,7 +60,7 @@ fn why_names_the_deciding_facts_or_contents() {
     for hg in hg_programs() {
         for is_v2 in IS_DIRSTATE_V2 {
             let working = WorkingCopy::new(&hg, is_v2);
-            for name in ["a", "b", "c", "d", "e", "gone", "d.d/f"] {
+            for name in ["a", "b", "c", "d", "e", "gone", "d.d/f", "d.e/f"] {
                 working.write(name, "seven.\n");
                 working.age(name);
             }
@@ -94,6 +94,10 @@ fn why_names_the_deciding_facts_or_contents() {
             std::fs::remove_file(working.path("e")).unwrap();
             symlink("seven.", working.path("e")).unwrap();
             working.assert_explanation("e", "modified: ", "");
+            std::fs::remove_dir_all(working.path("d.e")).unwrap();
+            working.write("d.e", "");
+            working.assert_explanation("d.e", "unknown: ", "no pattern ignores it");
+            working.assert_explanation("d.e/f", "deleted: nothing is there", "there");
             std::fs::rename(working.path("d.d"), working.path("other")).unwrap();
             symlink("other", working.path("d.d")).unwrap();
             let output = working.explanation("d.d/f");

@@ -14,8 +14,8 @@ use vigil_hg::patterns::{
 use vigil_hg::repository::Repository;
 use vigil_hg::subrepositories::Subrepositories;
 use vigil_hg::verdict::{Reason, Verdict, reason};
-use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path};
+use vigil_linux::{Errno, errno};
 
 use super::HgSession;
 use crate::hg_status::{HgRequest, HgStatus};
@@ -145,7 +145,10 @@ impl HgSession {
     pub fn why(&mut self, question: &HgWhyQuestion<'_>, path: &BStr) -> Result<HgWhy, Abort> {
         let dirstate = self.dirstate(question.repository)?;
         let is_beyond = || outside_of_reach(&self.root, path).is_some();
-        let is_directory = path.is_empty() || dirstate.has_directory(path) && !is_beyond();
+        // An unknown file may have taken its place.
+        let is_file = || look(&self.root, path).is_ok_and(is_file_or_link);
+        let is_directory =
+            path.is_empty() || dirstate.has_directory(path) && !is_beyond() && !is_file();
         let found = match self.left_out(question, path, is_directory)? {
             Some(left_out) => HgFound::LeftOut(left_out),
             None => self.found(question, &dirstate, path, is_directory)?,
@@ -252,10 +255,10 @@ fn recorded(
     let now = vigil_stamp::now();
     let seen = match (outside_of_reach(root, path), look(root, path)) {
         (Some(abort), _) => Seen::Beyond(abort.message),
-        (None, Ok(stat)) if stat.is_file() || stat.is_symlink() => Seen::File(stat),
+        (None, Ok(stat)) if is_file_or_link(stat) => Seen::File(stat),
         (None, Ok(stat)) if stat.is_dir() => Seen::Directory,
         (None, Ok(_)) => Seen::Special,
-        (None, Err(error)) if error == vigil_linux::Errno::NOENT => Seen::Nothing,
+        (None, Err(Errno::NOENT | Errno::NOTDIR)) => Seen::Nothing,
         (None, Err(error)) => Seen::Unreadable(errno::text(error)),
     };
     let file = match &seen {
@@ -292,8 +295,12 @@ fn recorded(
     })
 }
 
-fn look(root: &Path, path: &BStr) -> Result<Stat, vigil_linux::Errno> {
+fn look(root: &Path, path: &BStr) -> Result<Stat, Errno> {
     lstat_path(&root.join(OsStr::from_bytes(path)))
+}
+
+fn is_file_or_link(stat: Stat) -> bool {
+    stat.is_file() || stat.is_symlink()
 }
 
 /// Finds out what a path is that is not recorded.
@@ -302,7 +309,7 @@ fn other(root: &Path, question: &HgWhyQuestion<'_>, path: &BStr) -> HgFound {
         return HgFound::Beyond(abort.message);
     }
     let stat = match look(root, path) {
-        Err(error) if error == vigil_linux::Errno::NOENT => return HgFound::Absent,
+        Err(Errno::NOENT | Errno::NOTDIR) => return HgFound::Absent,
         Err(error) => return HgFound::Unreadable(errno::text(error)),
         Ok(stat) => stat,
     };
@@ -316,7 +323,7 @@ fn other(root: &Path, question: &HgWhyQuestion<'_>, path: &BStr) -> HgFound {
         };
     }
     match stat {
-        stat if stat.is_file() || stat.is_symlink() => HgFound::Unknown,
+        stat if is_file_or_link(stat) => HgFound::Unknown,
         stat if stat.is_dir() => HgFound::OtherDirectory,
         _ => HgFound::Special,
     }
