@@ -1,7 +1,8 @@
 //! Which paths patterns match: those of ignore files and those of a command line (`hg help patterns`, `hg help hgignore`).
 //!
 //! Patterns are Python regular expressions, or are turned into them. All patterns of a group are compiled into one automaton,
-//! except those with lookahead or lookbehind, which get one each. Size and time are bounded whatever the patterns are.
+//! except those that are nothing but names, which are looked up, and those with lookahead or lookbehind, which get one each.
+//! Size and time are bounded whatever the patterns are.
 
 mod compiled;
 mod file;
@@ -11,6 +12,7 @@ mod kinds;
 mod line;
 mod lookaround;
 mod matcher;
+mod names;
 mod portion;
 mod read_alike;
 mod regular;

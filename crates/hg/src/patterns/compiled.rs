@@ -5,9 +5,14 @@ use std::collections::BTreeSet;
 use bstr::{BStr, BString, ByteSlice};
 use regex::bytes::{Regex, RegexBuilder};
 
+use super::ignore::SUFFIX;
 use super::kinds::{Kind, Pattern};
 use super::lookaround::{LookaroundSet, NEST_MAX};
-use super::regular::{NO_WORD_BOUNDARY, RegexError, branches, translate};
+use super::names::{Name, Names};
+use super::regular::{
+    LookaroundRegex, NO_WORD_BOUNDARY, RegexError, branches as branches_of, branches_alone,
+    translate,
+};
 use crate::abort::Abort;
 use crate::bytes::{bytes, join};
 
@@ -20,6 +25,10 @@ const CACHE_LEN_MAX: usize = 16 << 20;
 /// The maximum size in bytes of one compiled pattern with a counted repetition. Each repeat is a state of its own, so a few
 /// nested ones would make a single path take milliseconds.
 const COUNTED_SIZE_MAX: usize = 4 << 20;
+/// The translation of what a glob begins with that matches in any directory.
+const ANY_DIRECTORY: &str = r"(?:|(?:[^\n])*/)";
+/// The translation of what an expression begins with that may match anywhere.
+const ANYTHING: &str = r"(?:[^\n])*";
 /// The maximum size in bytes of the whole expression if it has such a pattern.
 const WITH_COUNTED_SIZE_MAX: usize = 64 << 20;
 
@@ -33,7 +42,13 @@ pub struct Compiled {
     directories: Option<BTreeSet<BString>>,
     /// Paths that match literally. They are kept out of the expression, whose flags must come first.
     files: BTreeSet<BString>,
-    text: String,
+    names: Names,
+}
+
+/// A pattern, with the regular expression that it stands for.
+struct Translated<'p> {
+    pattern: &'p Pattern,
+    regular: BString,
 }
 
 impl Compiled {
@@ -60,58 +75,57 @@ impl Compiled {
             .cloned()
             .partition(|pattern| pattern.kind == Kind::FilePath);
         let files: BTreeSet<BString> = files.into_iter().map(|pattern| pattern.text).collect();
-        let patterns = patterns.as_slice();
-        if patterns.is_empty() {
-            let text = format!("{files:?}");
-            return Ok(Self {
-                files,
-                text,
-                ..Self::default()
-            });
-        }
-        let all: Vec<BString> = patterns
-            .iter()
-            .map(|pattern| pattern.regular(suffix))
-            .collect();
-        if let Some(long) = all.iter().find(|regular| regular.len() > GROUP_LEN_MAX) {
-            let message = format!("matcher pattern is too long ({} bytes)", long.len());
+        let all = patterns.iter().map(|pattern| Translated {
+            pattern,
+            regular: pattern.regular(suffix),
+        });
+        let all: Vec<Translated<'_>> = all.collect();
+        let mut lens = all.iter().map(|one| one.regular.len());
+        if let Some(long) = lens.find(|len| *len > GROUP_LEN_MAX) {
+            let message = format!("matcher pattern is too long ({long} bytes)");
             return Err(Abort::plain(message));
         }
-        let too_much = || Abort::unsupported("patterns that take too much memory");
-        let mut size_max = SIZE_MAX;
-        let mut plain: Vec<String> = Vec::new();
-        let mut lookaround = Vec::new();
+        let mut names = Names::default();
+        let mut branches = Vec::new();
         for group in groups(&all) {
-            let whole = join(group.iter().map(|regular| regular.as_slice()), b"|");
-            let branches = branches(&whole).map_err(|wrong| abort_of(patterns, suffix, wrong))?;
-            for branch in branches {
-                let counts = branch.text.contains('{');
-                if counts {
-                    size_max = WITH_COUNTED_SIZE_MAX;
-                }
-                if counts && regex(&branch.text, COUNTED_SIZE_MAX).is_err() {
-                    return Err(too_much());
-                }
-                match branch.lookarounds.is_empty() {
-                    true => plain.push(branch.text),
-                    false => lookaround.push(branch),
+            match apart(group, suffix, &mut names) {
+                Some(found) => branches.extend(found),
+                None => {
+                    let whole = join(group.iter().map(|one| one.regular.as_slice()), b"|");
+                    let found = branches_of(&whole);
+                    branches.extend(found.map_err(|wrong| abort_of(&patterns, suffix, wrong))?);
                 }
             }
         }
-        let text = format!("{plain:?} {lookaround:?} {files:?}");
+        Ok(Self {
+            names,
+            files,
+            ..Self::of_branches(branches)?
+        })
+    }
+
+    /// Compiles alternatives.
+    fn of_branches(branches: Vec<LookaroundRegex>) -> Result<Self, Abort> {
+        let too_much = || Abort::unsupported("patterns that take too much memory");
+        let is_plain = |branch: &LookaroundRegex| branch.lookarounds.is_empty();
+        let counts = |branch: &&LookaroundRegex| branch.text.contains('{');
+        let mut size_max = SIZE_MAX;
+        for branch in branches.iter().filter(counts) {
+            size_max = WITH_COUNTED_SIZE_MAX;
+            regex(&branch.text, COUNTED_SIZE_MAX).map_err(|_| too_much())?;
+        }
+        let mut texts = branches.iter().map(|branch| branch.text.as_str());
+        let depends_on_release = texts.any(|text| text.contains(NO_WORD_BOUNDARY));
+        let (plain, lookaround): (Vec<_>, Vec<_>) = branches.into_iter().partition(is_plain);
+        let plain: Vec<String> = plain.into_iter().map(|branch| branch.text).collect();
         let regex = match plain.is_empty() {
             true => None,
-            false => Some(regex(&plain.join("|"), size_max).map_err(|_| too_much())?),
+            false => Some(regex(&alternatives(plain), size_max).map_err(|_| too_much())?),
         };
-        let lookarounds = lookaround.iter().map(|branch| branch.text.as_str());
-        let mut texts = plain.iter().map(String::as_str).chain(lookarounds);
-        let depends_on_release = texts.any(|text| text.contains(NO_WORD_BOUNDARY));
         let compiled = Self {
             regex,
             lookaround: LookaroundSet::new(&lookaround).ok_or_else(too_much)?,
-            directories: None,
-            text,
-            files,
+            ..Self::default()
         };
         match depends_on_release && compiled.is_match(BStr::new("")) {
             true => Err(Abort::unsupported(
@@ -132,13 +146,9 @@ impl Compiled {
         }
         let regex = self.regex.as_ref();
         self.files.contains(path.as_bytes().as_bstr())
+            || self.names.is_match(path)
             || regex.is_some_and(|regex| regex.is_match(path))
             || self.lookaround.is_match(path)
-    }
-
-    /// A text that identifies the patterns.
-    pub(super) fn text(&self) -> &str {
-        &self.text
     }
 }
 
@@ -152,20 +162,60 @@ fn regex(text: &str, size_max: usize) -> Result<Regex, regex::Error> {
         .build()
 }
 
+/// Joins alternatives to one expression. What many begin with stands there once: else, each has a state of its own that may begin
+/// anywhere, and an automaton that follows thousands of them at each byte is slow.
+fn alternatives(plain: Vec<String>) -> String {
+    let mut rest = plain;
+    let mut joined = Vec::new();
+    for beginning in [ANY_DIRECTORY, ANYTHING] {
+        let begins = |text: &String| text.starts_with(beginning);
+        let (mut alike, others): (Vec<String>, Vec<String>) = rest.into_iter().partition(begins);
+        rest = others;
+        for text in &mut alike {
+            text.drain(..beginning.len());
+        }
+        if !alike.is_empty() {
+            joined.push(format!("{beginning}(?:{})", alike.join("|")));
+        }
+    }
+    joined.append(&mut rest);
+    joined.join("|")
+}
+
 /// Splits the expressions into groups of bounded length, as Mercurial does.
-fn groups(all: &[BString]) -> Vec<&[BString]> {
+fn groups<'a, 'p>(all: &'a [Translated<'p>]) -> Vec<&'a [Translated<'p>]> {
     let mut groups = Vec::new();
     let (mut start, mut len) = (0, 0usize);
-    for (at, regular) in all.iter().enumerate() {
-        if len.saturating_add(regular.len()) > GROUP_LEN_MAX {
+    for (at, one) in all.iter().enumerate() {
+        if len.saturating_add(one.regular.len()) > GROUP_LEN_MAX {
             groups.push(all.get(start..at).unwrap_or_default());
             start = at;
             len = 0;
         }
-        len = len.saturating_add(regular.len()).saturating_add(1);
+        len = len.saturating_add(one.regular.len()).saturating_add(1);
     }
     groups.push(all.get(start..).unwrap_or_default());
     groups
+}
+
+/// Reads the patterns of a group each by itself, and adds those that are nothing but names to `names`. Returns `None`, and adds
+/// nothing, if they may mean something else together: flags at the beginning apply to all, and a group may begin in one pattern
+/// and end in another.
+fn apart(
+    group: &[Translated<'_>],
+    suffix: &str,
+    names: &mut Names,
+) -> Option<Vec<LookaroundRegex>> {
+    let mut found = Vec::new();
+    let mut branches = Vec::new();
+    for one in group {
+        match Name::of(one.pattern, suffix == SUFFIX) {
+            Some(name) => found.push(name),
+            None => branches.extend(branches_alone(&one.regular)?),
+        }
+    }
+    found.iter().for_each(|name| names.add(name));
+    Some(branches)
 }
 
 /// The error that names the first wrong pattern.
@@ -201,10 +251,8 @@ mod tests {
 
     fn compiled(regular: &str) -> Result<Compiled, Abort> {
         let pattern = Pattern::from_top(Kind::Re, regular.as_bytes(), b"");
-        Compiled::new(&[pattern], SUFFIX)
+        Compiled::new(&[pattern], "$")
     }
-
-    const SUFFIX: &str = "$";
 
     #[test]
     fn an_empty_text_between_words_is_left_to_python() {
@@ -215,5 +263,64 @@ mod tests {
         let within = compiled(r"a\Bb").unwrap();
         assert!(within.is_match("ab".into()));
         assert!(!within.is_match("".into()));
+    }
+    /// Compiles patterns of an ignore file.
+    fn all(patterns: &[(Kind, &str)]) -> Result<Compiled, Abort> {
+        let pattern = |(kind, text): &(Kind, &str)| Pattern::from_top(*kind, text.as_bytes(), b"");
+        let patterns: Vec<Pattern> = patterns.iter().map(pattern).collect();
+        Compiled::new(&patterns, SUFFIX)
+    }
+
+    #[test]
+    fn patterns_that_mean_something_else_together_are_not_taken_apart() {
+        let name = (Kind::RelGlob, "b");
+        for (patterns, path, expected) in [
+            ([(Kind::Re, "(a"), name, (Kind::Re, "c)d")], "b", false),
+            ([(Kind::Re, "(a"), name, (Kind::Re, "c)d")], "b/d", true),
+            ([(Kind::Re, "[a"), name, (Kind::Re, "]")], "b", true),
+            ([(Kind::Re, "[a"), name, (Kind::Re, "]")], ")", true),
+            ([(Kind::Re, "[a"), name, (Kind::Re, "]")], "d", false),
+            ([(Kind::Re, "(?i)a"), name, (Kind::Re, "c")], "B", true),
+            ([(Kind::Re, "a\\"), name, (Kind::Re, "c")], "b", false),
+            ([(Kind::Re, "a\\"), name, (Kind::Re, "c")], "c", true),
+        ] {
+            let compiled = all(&patterns).unwrap();
+            assert_eq!(
+                compiled.is_match(path.into()),
+                expected,
+                "{patterns:?} {path}"
+            );
+        }
+        for wrong in [
+            [name, (Kind::Re, "(?i)a")],
+            [(Kind::Re, "(?P<n>a)"), (Kind::Re, "(?P<n>b)")],
+            [name, (Kind::Re, "*")],
+        ] {
+            assert!(all(&wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_list_of_names_needs_no_automaton() {
+        let names: Vec<String> = (0..10_000).map(|number| format!("a/{number}")).collect();
+        let patterns: Vec<_> = names.iter().map(|name| (Kind::RelGlob, &**name)).collect();
+        let compiled = all(&patterns).unwrap();
+        assert!(compiled.regex.is_none());
+        assert!(compiled.is_match("x/a/9999/y".into()));
+        assert!(!compiled.is_match("x/a/10000/y".into()));
+    }
+
+    #[test]
+    fn what_many_patterns_begin_with_stands_once_in_the_expression() {
+        let plain = [r".*\.a$", "(?:|.*/)b*", "c", r".*", "(?:|.*/)d"];
+        let plain = plain.map(|regular| translate(regular.as_bytes()).unwrap());
+        let joined = alternatives(plain.to_vec());
+        assert_eq!(joined.matches(ANY_DIRECTORY).count(), 1, "{joined}");
+        assert_eq!(joined.matches(ANYTHING).count(), 2, "{joined}");
+        let one = |text: &str| regex(text, SIZE_MAX).unwrap();
+        for path in ["x.a", "b", "x/bb", "c", "d", "y/d", "", "x\n/b", "x\ny.a"] {
+            let expected = plain.iter().any(|text| one(text).is_match(path.as_bytes()));
+            assert_eq!(one(&joined).is_match(path.as_bytes()), expected, "{path}");
+        }
     }
 }

@@ -28,6 +28,8 @@ pub(super) const FILES_MAX: usize = 10_000;
 #[derive(Debug, Default)]
 pub struct Ignore {
     all: Compiled,
+    /// A hash of the patterns in `all`.
+    of_all: [u8; 20],
     subincludes: Vec<Subinclude>,
     outcome: Arc<Mutex<SubincludeOutcome>>,
     /// Whether `subincludes` are read only when a path is asked about that they may ignore.
@@ -197,7 +199,7 @@ impl Ignore {
 
     /// Computes a digest of all patterns, which have been read.
     fn digest_of_all(&self) -> u128 {
-        digest(&self.all, &self.subincludes, |subinclude| {
+        digest(&self.of_all, &self.subincludes, |subinclude| {
             subinclude.patterns().digest_of_all()
         })
     }
@@ -320,9 +322,11 @@ impl IgnoreReader {
                 outcome: self.outcome.clone(),
             });
         }
-        let digest = digest(&all, &parts, |_| 0);
+        let of_all = hash_of(&here);
+        let digest = digest(&of_all, &parts, |_| 0);
         Ok(Ignore {
             all,
+            of_all,
             reads_later: !parts.is_empty(),
             subincludes: parts,
             outcome: self.outcome.clone(),
@@ -399,14 +403,23 @@ fn hash(mut files: Vec<(&PathBuf, Vec<u8>)>) -> [u8; 20] {
     sum.finalize().into()
 }
 
+/// Computes a hash that is equal only for equal patterns.
+fn hash_of(patterns: &[Pattern]) -> [u8; 20] {
+    let mut sum = Sha1::new();
+    for pattern in patterns {
+        sum.update(bytes!(pattern.kind.name(), ":", pattern.text, "\n"));
+    }
+    sum.finalize().into()
+}
+
 /// Computes a digest of patterns, in which `of_patterns` stands for those in each subinclude.
 fn digest(
-    all: &Compiled,
+    of_all: &[u8; 20],
     subincludes: &[Subinclude],
     of_patterns: impl Fn(&Subinclude) -> u128,
 ) -> u128 {
     let mut sum = Sha1::new();
-    sum.update(all.text());
+    sum.update(of_all);
     for subinclude in subincludes {
         sum.update([0]);
         sum.update(&subinclude.prefix);

@@ -70,6 +70,14 @@ pub(super) fn branches(pattern: &[u8]) -> Result<Vec<LookaroundRegex>, RegexErro
     Ok(branches)
 }
 
+/// Like [`branches`], for a pattern that means the same whatever other patterns it is an alternative to: it has no flags for the
+/// whole expression, and no named groups. `None` if it has, or cannot be translated by itself.
+pub(super) fn branches_alone(pattern: &[u8]) -> Option<Vec<LookaroundRegex>> {
+    let mut translation = Translation::new(pattern);
+    let branches = translation.top_alternatives(Flags::default()).ok()?;
+    translation.names.is_empty().then_some(branches)
+}
+
 /// Returns the number of groups of `pattern`.
 ///
 /// # Errors
@@ -80,33 +88,11 @@ pub fn count_groups(pattern: &[u8]) -> Result<u32, RegexError> {
 }
 
 fn branches_and_groups(pattern: &[u8]) -> Result<(Vec<LookaroundRegex>, u32), RegexError> {
-    let mut translation = Translation {
-        rest: pattern,
-        out: String::with_capacity(pattern.len().saturating_mul(2)),
-        lookarounds: Vec::new(),
-        groups: 0,
-        closed_groups: Vec::new(),
-        names: Vec::new(),
-        depth: 1,
-    };
+    let mut translation = Translation::new(pattern);
     let mut flags = Flags::default();
     translation.global_flags(&mut flags)?;
-    let mut branches = Vec::new();
-    loop {
-        translation.branch(flags)?;
-        branches.push(LookaroundRegex {
-            text: std::mem::take(&mut translation.out),
-            lookarounds: std::mem::take(&mut translation.lookarounds),
-        });
-        if !translation.take(b"|") {
-            break;
-        }
-    }
-    match translation.rest.is_empty() {
-        true => Ok((branches, translation.groups)),
-        // A closing parenthesis without an opening one.
-        false => Err(RegexError::Syntax),
-    }
+    let branches = translation.top_alternatives(flags)?;
+    Ok((branches, translation.groups))
 }
 
 struct Translation<'p> {
@@ -131,6 +117,38 @@ enum Last {
 }
 
 impl<'p> Translation<'p> {
+    fn new(pattern: &'p [u8]) -> Self {
+        Self {
+            rest: pattern,
+            out: String::with_capacity(pattern.len().saturating_mul(2)),
+            lookarounds: Vec::new(),
+            groups: 0,
+            closed_groups: Vec::new(),
+            names: Vec::new(),
+            depth: 1,
+        }
+    }
+
+    /// Reads the alternatives outside of all groups, up to the end.
+    fn top_alternatives(&mut self, flags: Flags) -> Result<Vec<LookaroundRegex>, RegexError> {
+        let mut branches = Vec::new();
+        loop {
+            self.branch(flags)?;
+            branches.push(LookaroundRegex {
+                text: std::mem::take(&mut self.out),
+                lookarounds: std::mem::take(&mut self.lookarounds),
+            });
+            if !self.take(b"|") {
+                break;
+            }
+        }
+        match self.rest.is_empty() {
+            true => Ok(branches),
+            // A closing parenthesis without an opening one.
+            false => Err(RegexError::Syntax),
+        }
+    }
+
     fn next(&mut self) -> Option<u8> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
