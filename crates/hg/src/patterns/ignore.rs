@@ -47,6 +47,8 @@ struct Subinclude {
     prefix: BString,
     root: PathBuf,
     file: PathBuf,
+    /// The path of the file as messages show it.
+    name: BString,
     /// The files that led to this one.
     from: Vec<PathBuf>,
     read: OnceLock<Ignore>,
@@ -255,7 +257,18 @@ impl IgnoreReader {
         depth: usize,
         patterns: &mut Vec<Pattern>,
     ) -> Result<(), Abort> {
-        let path = root.join(path_of(name));
+        self.include_file(root, root.join(path_of(name)), name, depth, patterns)
+    }
+
+    /// Adds the patterns of the file `path`, which messages call `name`.
+    fn include_file(
+        &mut self,
+        root: &Path,
+        path: PathBuf,
+        name: &[u8],
+        depth: usize,
+        patterns: &mut Vec<Pattern>,
+    ) -> Result<(), Abort> {
         let too_many = depth > DEPTH_MAX || self.files.len() > FILES_MAX;
         if too_many {
             let message = bytes!("too many ignore files include one another: '", name, "'");
@@ -306,10 +319,13 @@ impl IgnoreReader {
         let all = Compiled::new(&here, SUFFIX)?;
         let mut parts = Vec::new();
         for pattern in below {
-            let source = root.join(path_of(&pattern.source));
-            let folder = source.parent().unwrap_or(root);
+            let source = normal_path(bytes_of(&root.join(path_of(&pattern.source))));
+            let folder = path_of(&source).parent().unwrap_or(root);
             let (new_root, file) = subincluded(folder, &pattern.text);
-            let prefix = prefix_of(&new_root, root)?;
+            let name = folder.join(path_of(&pattern.text));
+            let name = bytes_of(&name);
+            // Mercurial names the directory as the text does.
+            let prefix = prefix_of(path_of(directory_of(name)), root)?;
             if self.from.contains(&file) {
                 continue;
             }
@@ -318,6 +334,7 @@ impl IgnoreReader {
                 root: new_root,
                 from: self.from.iter().chain([&file]).cloned().collect(),
                 file,
+                name: name.into(),
                 read: OnceLock::new(),
                 outcome: self.outcome.clone(),
             });
@@ -346,7 +363,8 @@ impl Subinclude {
                 ..IgnoreReader::default()
             };
             let mut patterns = Vec::new();
-            let read = reader.include(&self.root, bytes_of(&self.file), 0, &mut patterns);
+            let file = self.file.clone();
+            let read = reader.include_file(&self.root, file, &self.name, 0, &mut patterns);
             let compiled = read.and_then(|()| reader.compile(&self.root, patterns));
             let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
             // Mercurial reports nothing that is wrong with such files, except an invalid pattern.
@@ -381,6 +399,17 @@ pub(super) fn subincluded(folder: &Path, text: &[u8]) -> (PathBuf, PathBuf) {
     let directory = path_of(&normal_path(directory)).to_owned();
     let file = directory.join(path_of(name));
     (directory, file)
+}
+
+/// Returns what stands before the last slash of `path`.
+fn directory_of(path: &[u8]) -> &[u8] {
+    let end = path.rfind_byte(b'/').unwrap_or(0);
+    let directory = path.get(..end).unwrap_or_default();
+    let trimmed = directory.trim_end_with(|letter| letter == '/');
+    match trimmed.is_empty() {
+        true => path.get(..end.saturating_add(1)).unwrap_or_default(),
+        false => trimmed,
+    }
 }
 
 /// Returns the path of `folder` from `root`, with a slash at its end; empty for the top.
@@ -436,6 +465,51 @@ fn digest(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_name_what_is_subincluded_as_the_text_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        std::fs::create_dir(top.join("d")).unwrap();
+        std::fs::write(top.join("d/wrong"), "re:(\n").unwrap();
+        std::fs::write(top.join("d/more"), "subinclude:./wrong\n").unwrap();
+        let shown = top.display();
+        for (text, expected) in [
+            ("../x", format!("{shown}/.. not under root '{shown}'")),
+            ("..//x", format!("{shown}/.. not under root '{shown}'")),
+            (
+                "d/../../",
+                format!("{shown}/d/../.. not under root '{shown}'"),
+            ),
+            ("/tmp//x", format!("/tmp not under root '{shown}'")),
+            ("//x", format!("// not under root '{shown}'")),
+            (
+                "./d/wrong",
+                format!("{shown}/./d/wrong: invalid pattern (relre): ("),
+            ),
+            (
+                "d/../d//wrong",
+                format!("{shown}/d/../d//wrong: invalid pattern (relre): ("),
+            ),
+            (
+                "./d/more",
+                format!("{shown}/d/./wrong: invalid pattern (relre): ("),
+            ),
+        ] {
+            let file = top.join(".hgignore");
+            std::fs::write(&file, format!("subinclude:{text}\n")).unwrap();
+            let read = Ignore::read(top, &[file]).ignore;
+            // What is wrong with a file for one directory is told when a path there is asked about.
+            let failure = match read {
+                Err(failure) => failure,
+                Ok(ignore) => {
+                    ignore.read_for("d/a".into());
+                    ignore.take_subinclude_outcome().failure.unwrap()
+                }
+            };
+            assert_eq!(failure.message, expected, "{text}");
+        }
+    }
 
     #[test]
     fn files_that_name_one_another_are_not_read_without_end() {
