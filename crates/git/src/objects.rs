@@ -282,6 +282,18 @@ impl Objects {
         kind: Kind,
         take: &(dyn Fn(&oid, &[u8]) -> Option<T> + Sync),
     ) -> Vec<Option<T>> {
+        let read = self.read_each_of_kind(ids, kind, take).into_iter();
+        read.map(|read| read?.1).collect()
+    }
+
+    /// As [`Self::read_each`], but also returns the types of objects that can be read. Those of other types than `kind`
+    /// are not read further.
+    pub fn read_each_of_kind<T: Send>(
+        &self,
+        ids: &[ObjectId],
+        kind: Kind,
+        take: &(dyn Fn(&oid, &[u8]) -> Option<T> + Sync),
+    ) -> Vec<Option<(Kind, Option<T>)>> {
         on_all_cores(ids, |ids| {
             self.readers.with_reader_silently(|reader| {
                 let mut content = Vec::new();
@@ -290,10 +302,13 @@ impl Objects {
                     let location = reader.find_here(self.history.replaced(id).ok()?).ok()??;
                     let found =
                         reader.read_with(&location, &mut content, |info, _| info.kind == kind);
-                    let is_it = found.is_ok_and(|found| found.kind == kind)
-                        // As in git, which checks the objects that it parses, except commits.
-                        && (kind == Kind::Commit || location.is_of(kind, &content));
-                    is_it.then(|| take(id, &content)).flatten()
+                    let found = found.ok()?.kind;
+                    if found != kind {
+                        return Some((found, None));
+                    }
+                    // As in git, which checks the objects that it parses, except commits.
+                    let is_sound = kind == Kind::Commit || location.is_of(kind, &content);
+                    is_sound.then(|| (kind, take(id, &content)))
                 };
                 ids.iter().map(&mut read).collect::<Vec<_>>()
             })
@@ -401,19 +416,6 @@ impl Objects {
             .readers
             .with_reader_if_clean(|reader| Ok(reader.find_here(id)?.map(drop)));
         found.is_some()
-    }
-
-    /// Returns the types of objects, read on all cores; `None` for those that cannot be read, without a message.
-    pub fn kind_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Kind>> {
-        on_all_cores(ids, |ids| {
-            self.readers.with_reader_silently(|reader| {
-                let mut kind = |id: &ObjectId| {
-                    let location = reader.find_here(self.history.replaced(id).ok()?).ok()??;
-                    reader.kind(&location).ok()
-                };
-                ids.iter().map(&mut kind).collect::<Vec<_>>()
-            })
-        })
     }
 
     /// Returns the size of the object `id` in bytes, without its contents. `None` if there is no such object.

@@ -101,7 +101,7 @@ impl<'a> Describer<'a> {
             context.objects.set_reported_once(had_said_before_names);
             resolve_again(&mut only);
             commits = Commits::new(context.objects);
-            names = Names::read(question, context, &commits, None)?;
+            names = names.read_again(&commits)?;
         }
         if names.is_empty() && !question.always {
             return Err(Error::NoNames);

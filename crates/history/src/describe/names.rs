@@ -53,10 +53,29 @@ impl<'a> Names<'a> {
     ) -> Result<Self, Error> {
         let listing = context.refs.list(prefix_of(question).into())?;
         let listing = listing.first_per_object(|name| is_wanted(question, name))?;
+        let mut names = Self::unread(question, context, Rc::new(listing));
+        // git reads the names before anything else.
+        context.objects.forget_known();
+        names.read_all(only, commits)?;
+        Ok(names)
+    }
+
+    /// Reads all references again, as if nothing were known of their objects.
+    pub(super) fn read_again(self, commits: &Commits) -> Result<Self, Error> {
         let mut names = Self {
+            targets: self.targets.only_ahead(),
+            ..Self::unread(self.question, self.context, self.listing)
+        };
+        names.context.objects.forget_known();
+        names.read_all(None, commits)?;
+        Ok(names)
+    }
+
+    fn unread(question: &'a Question, context: Context<'a>, listing: Rc<Listing>) -> Self {
+        Self {
             question,
             context,
-            listing: Rc::new(listing),
+            listing,
             targets: Targets::default(),
             is_empty: true,
             only: None,
@@ -66,11 +85,7 @@ impl<'a> Names<'a> {
             has_annotated: false,
             best: ById::default(),
             ranked: ById::default(),
-        };
-        // git reads the names before anything else.
-        context.objects.forget_known();
-        names.read_all(only, commits)?;
-        Ok(names)
+        }
     }
 
     /// Returns which of the names with these numbers is the best one of the object `id`.

@@ -38,6 +38,15 @@ pub(super) fn read_each(ids: &[ObjectId], objects: &Objects) -> Vec<Option<Tag>>
     objects.read_each(ids, Kind::Tag, &|_, content| Tag::parse(content, hash).ok())
 }
 
+/// As [`read_each`], for objects of any type, which is returned, too.
+pub(super) fn read_each_tag(
+    ids: &[ObjectId],
+    objects: &Objects,
+) -> Vec<Option<(Kind, Option<Tag>)>> {
+    let hash = objects.hash_kind();
+    objects.read_each_of_kind(ids, Kind::Tag, &|_, content| Tag::parse(content, hash).ok())
+}
+
 /// Follows the tag object `id`, which was read ahead as `first`. `None` if a tag in the chain is missing or damaged.
 pub(super) fn follow(
     id: &oid,

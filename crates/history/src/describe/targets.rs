@@ -40,6 +40,14 @@ struct Target {
 }
 
 impl Targets {
+    /// Forgets all but what was read ahead, which does not depend on other objects.
+    pub(super) fn only_ahead(self) -> Self {
+        Self {
+            ahead: self.ahead,
+            ..Self::default()
+        }
+    }
+
     /// Starts again at the first reference.
     pub(super) fn begin(&mut self, keeps: bool) {
         self.keeps = keeps;
@@ -50,26 +58,19 @@ impl Targets {
     /// Reads the targets of references ahead on all cores, if there are many. Those that cannot be read are read again
     /// later, when errors are reported.
     pub(super) fn read_ahead(&mut self, mut ids: Vec<ObjectId>, context: Context<'_>) {
-        if ids.len() < MANY {
+        if ids.len() < MANY || !self.ahead.is_empty() {
             return;
         }
         // Sorted, so that lookups of neighbours in an index follow one another.
         ids.sort_unstable();
         ids.dedup();
-        let kinds = context.objects.kind_of_each(&ids);
-        let of_kind = |wanted: fn(Kind) -> bool| {
-            let known = ids.iter().zip(&kinds);
-            let known = known.filter(move |(_, kind)| kind.is_some_and(wanted));
-            known.map(|(id, _)| *id)
-        };
-        let tags: Vec<ObjectId> = of_kind(|kind| kind == Kind::Tag).collect();
-        let read = tag_object::read_each(&tags, context.objects);
+        let read = tag_object::read_each_tag(&ids, context.objects);
         self.ahead = HashMap::with_capacity_and_hasher(ids.len(), Default::default());
-        self.ahead
-            .extend(of_kind(|kind| kind != Kind::Tag).map(|id| (id, None)));
-        let read = tags.into_iter().zip(read);
-        self.ahead
-            .extend(read.filter_map(|(id, tag)| Some((id, Some(tag?)))));
+        let read = ids.into_iter().zip(read);
+        self.ahead.extend(read.filter_map(|(id, read)| match read? {
+            (Kind::Tag, None) => None,
+            (_, tag) => Some((id, tag)),
+        }));
     }
 
     /// Returns the ids that lead nowhere, in the order in which git visits its table of `count` names.

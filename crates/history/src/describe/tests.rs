@@ -11,7 +11,7 @@ use bstr::ByteSlice;
 
 use super::*;
 use crate::testing::OpenRepository as _;
-use vigil_git::objects::Objects;
+use vigil_git::objects::{MANY, Objects};
 use vigil_git::refs::Refs;
 use vigil_testkit::chance::Chance;
 use vigil_testkit::sandbox::{FORMATS, RefFormat, Sandbox};

@@ -306,3 +306,35 @@ fn a_tag_that_leads_to_no_commit_is_passed_over() {
         }
     }
 }
+
+#[test]
+fn among_many_tags_those_that_lead_to_no_commit_count_as_in_git() {
+    let sandbox = five_commits();
+    let mut stream = String::new();
+    for number in 0..2 * MANY {
+        let commit = sandbox.id(&format!("HEAD~{}", number % 2 + 2));
+        writeln!(
+            stream,
+            "tag t{number:03}\nfrom {commit}\ntagger T <t@t> {number} +0000\ndata 0"
+        )
+        .unwrap();
+    }
+    sandbox.git_with_input(["fast-import", "--quiet"], stream.as_bytes());
+    let compare_all = |remark: &str| {
+        for options in QUESTIONS {
+            for revision in ["HEAD", "HEAD~1", "HEAD~3"] {
+                compare(&sandbox, options, &[revision], remark);
+            }
+        }
+    };
+    compare_all("commits");
+    sandbox.git(["tag", "-am", "blob", "of-blob", "HEAD:file1"]);
+    sandbox.git(["tag", "-am", "again", "of-tag", "of-blob"]);
+    compare_all("a blob");
+    let id = sandbox.id("HEAD~1");
+    let wrong = format!("object {id}\ntype tree\ntag wrong\n\nx\n");
+    craft_tag(&sandbox, "refs/tags/a-wrong", &wrong);
+    compare_all("a commit that is called a tree");
+    craft_tag(&sandbox, "refs/tags/z-malformed", "object 1\n");
+    compare_all("a malformed tag");
+}
