@@ -272,7 +272,7 @@ impl PackWalk {
             return Ok(None);
         };
         let places = self.pack.by_offset(messages);
-        while let Some(&place) = places.get(*next) {
+        while let Some(place) = places.get(*next) {
             *next += 1;
             let word = self.seen_elsewhere.get(place as usize / 64).copied();
             if word.unwrap_or_default() >> (place % 64) & 1 == 1 {

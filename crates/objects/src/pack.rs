@@ -21,6 +21,7 @@ use vigil_linux::errno;
 use vigil_linux::map::Map;
 
 use self::offsets::ByOffset;
+pub(super) use self::offsets::Places;
 use super::error::Reason;
 use super::index::{self, Index};
 use super::plan::{Plan, Readers};

@@ -10,7 +10,7 @@ use gix_object::Kind;
 use parking_lot::Mutex;
 
 use super::error::Reason;
-use super::pack::{Form, Pack};
+use super::pack::{Form, Pack, Places};
 use super::table::SortedIds;
 use crate::parallel::spawn_or_run;
 
@@ -114,7 +114,7 @@ impl Plan {
         }
         let threads = readers.threads.clamp(1, u8::MAX.into());
         let places = pack.by_offset(messages);
-        let offsets = places.iter().map(|&place| index.offset(place, &pack.shown));
+        let offsets = places.iter().map(|place| index.offset(place, &pack.shown));
         let offsets = offsets.collect::<Result<Vec<u64>, _>>()?;
         let headers = read_headers(pack, &offsets, threads);
         let families = share_out(&headers, threads);
@@ -124,7 +124,7 @@ impl Plan {
         let (offsets, families, bases) = match readers.order {
             ReadingOrder::Offsets => (offsets, families, bases),
             ReadingOrder::Ids => {
-                let number = |base: u32| places.get(base as usize).copied().unwrap_or(NONE);
+                let number = |base: u32| places.get(base as usize).unwrap_or(NONE);
                 let bases = bases.into_iter().map(number).collect();
                 (
                     by_id(places, offsets),
@@ -271,9 +271,9 @@ fn find_before(offsets: &[u64], offset: u64) -> Option<u32> {
 }
 
 /// Reorders values from the order of offsets to the order of ids, given the position of each in the latter.
-fn by_id<T: Copy + Default>(places: &[u32], values: Vec<T>) -> Vec<T> {
+fn by_id<T: Copy + Default>(places: &Places, values: Vec<T>) -> Vec<T> {
     let mut sorted = vec![T::default(); values.len()];
-    for (value, &place) in values.into_iter().zip(places) {
+    for (value, place) in values.into_iter().zip(places.iter()) {
         if let Some(to) = sorted.get_mut(place as usize) {
             *to = value;
         }

@@ -19,34 +19,33 @@ const REVERSE_HEADER_LEN: usize = 12;
 
 impl Pack {
     /// Returns the positions in the index, in the order of the objects in the pack.
-    pub(crate) fn by_offset(&self, messages: &mut Vec<String>) -> &[u32] {
+    pub(crate) fn by_offset(&self, messages: &mut Vec<String>) -> &Places {
         let offsets = self.offsets(messages);
-        offsets.map_or(&[], |offsets| &offsets.places)
+        offsets.map_or(&NO_PLACES, |offsets| &offsets.places)
     }
 
     /// Whether [`Self::by_offset`] has every position once, with ascending offsets.
     pub(crate) fn is_in_order(&self, messages: &mut Vec<String>) -> bool {
-        let offsets = self.offsets(messages);
-        offsets.is_some_and(ByOffset::is_sound)
+        let (Some(offsets), Some(index)) = (self.offsets(messages), self.index(messages)) else {
+            return false;
+        };
+        let all = offsets.places.iter();
+        let all: Option<Vec<u64>> = all
+            .map(|place| index.offset(place, &self.shown).ok())
+            .collect();
+        offsets.git_offsets.is_empty() && all.is_some_and(|all| self.ascend(&all))
     }
 
-    /// Returns the positions with the offsets for searching them.
     fn offsets(&self, messages: &mut Vec<String>) -> Option<&ByOffset> {
         if let Some(offsets) = self.by_offset.get() {
             return Some(offsets);
         }
         let index = self.index(messages)?;
         let offsets = match self.reverse_index(index, messages) {
-            Some(places) => {
-                let offset_at = |place: &u32| index.offset(*place, &self.shown).ok();
-                let offsets: Option<Vec<u64>> = places.iter().map(offset_at).collect();
-                let ascending = offsets.filter(|offsets| self.ascend(offsets));
-                ByOffset {
-                    samples: ascending.map_or_else(Vec::new, |offsets| samples(&offsets)),
-                    places,
-                    git_offsets: Vec::new(),
-                }
-            }
+            Some(places) => ByOffset {
+                places,
+                git_offsets: Vec::new(),
+            },
             None => self.sort_offsets(index),
         };
         Some(self.by_offset.get_or_init(|| offsets))
@@ -75,24 +74,19 @@ impl Pack {
         let same = |(offset, place): (&u64, &u32)| {
             index.offset(*place, &self.shown).ok().as_ref() == Some(offset)
         };
-        match self.ascend(&git_offsets) && git_offsets.iter().zip(&places).all(same) {
-            true => ByOffset {
-                places,
-                samples: samples(&git_offsets),
-                git_offsets: Vec::new(),
-            },
-            false => ByOffset {
-                places,
-                samples: Vec::new(),
-                git_offsets,
+        let is_sound = self.ascend(&git_offsets) && git_offsets.iter().zip(&places).all(same);
+        ByOffset {
+            places: Places::Sorted(places),
+            git_offsets: match is_sound {
+                true => Vec::new(),
+                false => git_offsets,
             },
         }
     }
 
-    /// Reads the positions in the index in the order of offsets from the file that git may have written beside the pack
-    /// (gitformat-pack(5), "pack-*.rev files"). They are not checked. `None` if there is no such file, or it does not
-    /// fit this index.
-    fn reverse_index(&self, index: &Index, messages: &mut Vec<String>) -> Option<Vec<u32>> {
+    /// Opens the file with the positions that git may have written beside the pack (gitformat-pack(5), "pack-*.rev
+    /// files"). They are not checked. `None` if there is no such file, or it does not fit this index.
+    fn reverse_index(&self, index: &Index, messages: &mut Vec<String>) -> Option<Places> {
         let file = file::open(&self.path.with_extension("rev")).ok()?;
         let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
         let shown = with_extension(&self.shown, "rev");
@@ -119,36 +113,20 @@ impl Pack {
         if !matches!(hash, 1 | 2) {
             return refuse(&format!("has unsupported hash id {hash}"));
         }
-        let rows = bytes.get(REVERSE_HEADER_LEN..)?.get(..rows_len)?;
-        rows.chunks_exact(4).map(|row| number(row, 0)).collect()
+        Some(Places::File {
+            bytes,
+            count: index.count(),
+        })
     }
 
-    /// Returns the position in [`Self::by_offset`] of the object that begins at `offset`.
+    /// Returns the position in [`Self::by_offset`] of the object that begins at `offset`. This is git's binary search,
+    /// so that the result is also the same where offsets do not ascend.
     fn position(&self, offset: u64, messages: &mut Vec<String>) -> Result<Option<usize>, Reason> {
         let offsets = self.offsets(messages);
         let (Some(offsets), Some(index)) = (offsets, self.index(messages)) else {
             return Ok(None);
         };
-        let found = match offsets.is_sound() {
-            true => offsets.find(offset, |place| {
-                index.offset(place, &self.shown).unwrap_or_default()
-            }),
-            false => self.binary_search_as_git(offsets, index, offset)?,
-        };
-        if found.is_none() {
-            messages.push("error: bad offset for revindex".into());
-        }
-        Ok(found)
-    }
-
-    /// Does git's binary search among offsets that need not ascend, so that the result is the same as git's.
-    fn binary_search_as_git(
-        &self,
-        offsets: &ByOffset,
-        index: &Index,
-        offset: u64,
-    ) -> Result<Option<usize>, Reason> {
-        let (mut low, mut high) = (0, offsets.places.len() + 1);
+        let (mut low, mut high) = (0, offsets.places.count() + 1);
         while low < high {
             let middle = low + (high - low) / 2;
             let got = self.offset_at(offsets, index, middle)?;
@@ -158,6 +136,7 @@ impl Pack {
                 Ordering::Less => low = middle + 1,
             }
         }
+        messages.push("error: bad offset for revindex".into());
         Ok(None)
     }
 
@@ -166,7 +145,7 @@ impl Pack {
         let git_offsets = offsets.git_offsets.get(position);
         match (git_offsets, offsets.places.get(position)) {
             (Some(offset), _) => Ok(*offset),
-            (None, Some(&place)) => index.offset(place, &self.shown),
+            (None, Some(place)) => index.offset(place, &self.shown),
             (None, None) => Ok(self.end()),
         }
     }
@@ -180,7 +159,7 @@ impl Pack {
         let Some(position) = self.position(offset, messages)? else {
             return Ok(None);
         };
-        let place = self.by_offset(messages).get(position).copied();
+        let place = self.by_offset(messages).get(position);
         let index = self.index(messages);
         Ok(index.zip(place).and_then(|(index, place)| index.id(place)))
     }
@@ -205,58 +184,45 @@ impl Pack {
 /// The positions in the index, in the order of the objects in the pack.
 #[derive(Debug)]
 pub(super) struct ByOffset {
-    places: Vec<u32>,
-    /// Every [`SAMPLED`]th offset, if all ascend: searching these does not touch the index.
-    samples: Vec<u64>,
+    places: Places,
     /// All offsets, if those that git has in memory differ from the index, or do not ascend.
     git_offsets: Vec<u64>,
 }
 
-/// The distance between samples.
-const SAMPLED: usize = 32;
-
-impl ByOffset {
-    /// Whether all offsets are those of the index, and ascend.
-    fn is_sound(&self) -> bool {
-        !self.samples.is_empty() || self.places.is_empty()
-    }
-
-    /// Returns which of the places has `offset`.
-    fn find(&self, offset: u64, offset_at: impl Fn(u32) -> u64) -> Option<usize> {
-        let behind = self.samples.partition_point(|sample| *sample <= offset);
-        let start = behind.saturating_sub(1) * SAMPLED;
-        let near = self.places.get(start..).unwrap_or_default();
-        let near = near.get(..SAMPLED).unwrap_or(near);
-        let found = near.binary_search_by_key(&offset, |place| offset_at(*place));
-        found.ok().map(|at| start + at)
-    }
+/// Positions in the index.
+#[derive(Debug)]
+pub(crate) enum Places {
+    /// In a reverse index, of which no more is read than is asked for.
+    File {
+        bytes: Map,
+        count: u32,
+    },
+    Sorted(Vec<u32>),
 }
 
-/// Returns the samples of ascending offsets for [`ByOffset::samples`].
-fn samples(offsets: &[u64]) -> Vec<u64> {
-    offsets.iter().step_by(SAMPLED).copied().collect()
-}
+static NO_PLACES: Places = Places::Sorted(Vec::new());
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_offset_is_found_as_by_halving_all_of_them() {
-        for count in [0, 1, 31, 32, 33, 64, 1000] {
-            let offset_at = |place: u32| u64::from(place) * 7 + 12;
-            let places: Vec<u32> = (0..count).collect();
-            let offsets: Vec<u64> = places.iter().map(|place| offset_at(*place)).collect();
-            let sampled = ByOffset {
-                samples: samples(&offsets),
-                git_offsets: Vec::new(),
-                places,
-            };
-            assert_eq!(sampled.samples.len(), offsets.len().div_ceil(SAMPLED));
-            for offset in 0..u64::from(count) * 7 + 30 {
-                let found = offsets.binary_search(&offset).ok();
-                assert_eq!(sampled.find(offset, offset_at), found, "{count} {offset}");
-            }
+impl Places {
+    fn count(&self) -> usize {
+        match self {
+            Self::File { count, .. } => *count as usize,
+            Self::Sorted(all) => all.len(),
         }
+    }
+
+    pub(crate) fn get(&self, position: usize) -> Option<u32> {
+        match self {
+            Self::File { bytes, count } => {
+                let row = position.checked_mul(4)?.checked_add(REVERSE_HEADER_LEN)?;
+                (position < *count as usize)
+                    .then(|| number(bytes, row))
+                    .flatten()
+            }
+            Self::Sorted(all) => all.get(position).copied(),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
+        (0..self.count()).filter_map(|position| self.get(position))
     }
 }
