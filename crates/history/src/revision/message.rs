@@ -78,7 +78,7 @@ impl Resolver<'_> {
     }
 
     /// Returns the commits that `tips` lead to. Commits that no tag leads to are parsed only with
-    /// `takes_all_apart`.
+    /// `takes_all_apart`; without it, this ends at the first tag that claims that its target is not a commit.
     fn commits_of(
         &mut self,
         tips: &[(BString, ObjectId)],
@@ -95,6 +95,10 @@ impl Resolver<'_> {
         self.messages
             .extend(messages.into_iter().map(|line| text_bytes(&line)));
         for (name, id) in tips {
+            if !takes_all_apart && self.objects.has_non_commit_claims() {
+                // All of them will be parsed.
+                return Ok(commits);
+            }
             self.collect_messages();
             let kind = self.objects.kind(id)?;
             // Errors are reported when it is parsed.
@@ -106,7 +110,7 @@ impl Resolver<'_> {
             // git parses any object that a reference leads to, and exits if it is damaged.
             match self.objects.parse(id, &mut buf)? {
                 Some(Parsed::Commit(_)) => commits.push(*id),
-                Some(Parsed::Tag(_)) => match self.objects.untagged(id)? {
+                Some(Parsed::Tag(tag)) => match self.objects.untagged(&tag.target)? {
                     Some((id, Kind::Commit)) => commits.push(id),
                     Some(_) => {}
                     None => {
