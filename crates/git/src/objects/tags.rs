@@ -148,8 +148,8 @@ impl Circle {
     }
 }
 
-/// The links of tags that other tags point to, as far as they were read. Each reference may begin a chain, and chains may
-/// share all but their first tag.
+/// Where tags that other tags point to lead, as far down their chains as was read. Each reference may begin a chain, and
+/// chains may share all but their first tag.
 #[derive(Debug, Default)]
 pub(super) struct Chains(Mutex<HashMap<ObjectId, TagLink, BuildHasherDefault<IdHasher>>>);
 
@@ -321,6 +321,7 @@ impl Objects {
     /// A tag on the way cannot be read, or replacements form a circle.
     pub fn follow_chain(&self, first: &Tag, buf: &mut Vec<u8>) -> Result<Option<TagLink>, Error> {
         let mut link = first.link();
+        let mut passed = Vec::new();
         let mut circle = Circle::default();
         while link.kind == Kind::Tag {
             let id = link.target;
@@ -338,7 +339,10 @@ impl Objects {
                     _ => return Ok(None),
                 },
             };
+            passed.push(id);
         }
+        let mut chains = self.chains.0.lock();
+        chains.extend(passed.into_iter().map(|id| (id, link)));
         Ok(Some(link))
     }
 
