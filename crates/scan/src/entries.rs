@@ -192,7 +192,7 @@ fn is_unchanged(
                 )
             }
             // For any other error, git takes the file for changed.
-            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+            Err(error) if errno::is_shortage(error) => {
                 let reason = errno::text(error);
                 let text = [
                     b"unable to open '",

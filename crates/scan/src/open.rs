@@ -8,7 +8,6 @@ use bstr::{BStr, ByteSlice};
 use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::dir::open_dir_at;
-use vigil_model::path::PATH_LEN_MAX;
 
 /// The longest name that the kernel accepts (`NAME_MAX`).
 pub(super) const NAME_LEN_MAX: usize = 255;
@@ -78,9 +77,6 @@ impl CName {
 
 /// Opens the directory at `path` below `top` step by step, following no symbolic link.
 pub(super) fn open_below(top: BorrowedFd<'_>, path: &BStr) -> Result<OwnedFd, Errno> {
-    if path.len() > PATH_LEN_MAX {
-        return Err(Errno::NAMETOOLONG);
-    }
     let mut open: Option<OwnedFd> = None;
     for name in path.split_str("/") {
         let name = CName::new(name).ok_or(Errno::NAMETOOLONG)?;

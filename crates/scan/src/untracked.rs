@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::Errno;
-use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
+use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::{lstat_path, stat_at, stat_fd, stat_path};
 
 use super::cache::Witness;
@@ -22,7 +22,6 @@ use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
 use super::system::{IgnoreScope, ListedDirectory, RulesFile};
 use super::walk::{Task, Walk, Worker};
-use vigil_model::path::PATH_LEN_MAX;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::tracked::Directory;
 use vigil_stamp::Stamp;
@@ -425,7 +424,7 @@ impl<'a> Walk<'a> {
         only_classifies: bool,
         found: &mut Found,
     ) -> Kind {
-        let fd = match self.open_in(parent, path.as_bstr()) {
+        let fd = match self.open(parent, path.as_bstr()) {
             Ok(fd) => self.keep(DirFd::Own(fd)),
             Err(error) => {
                 if !is_gone(error) {
@@ -524,19 +523,6 @@ impl<'a> Walk<'a> {
         }
         if let Err(error) = stat_path(&at(common.len()).join(".")) {
             unlisted.push(Unseen::of(common, error));
-        }
-    }
-
-    fn open_in(
-        &self,
-        parent: Option<BorrowedFd<'_>>,
-        path: &BStr,
-    ) -> Result<std::os::fd::OwnedFd, Errno> {
-        match (parent, CName::new(vigil_model::path::file_name(path))) {
-            (Some(parent), Some(name)) if path.len() <= PATH_LEN_MAX => {
-                open_dir_at(parent, name.as_c_str())
-            }
-            _ => self.open(None, path),
         }
     }
 

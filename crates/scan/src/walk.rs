@@ -9,8 +9,8 @@ use bstr::{BStr, BString, ByteSlice};
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
-use vigil_linux::Errno;
 use vigil_linux::dir::{Listing, open_dir_at};
+use vigil_linux::{Errno, errno};
 use vigil_model::path::{PATH_LEN_MAX, join};
 use vigil_model::tracked::{Budget, DirNumber, ROOT};
 
@@ -383,7 +383,7 @@ impl<'a> Walk<'a> {
                 self.report_below(position, observed, is_link, &mut worker.findings);
                 return Ok(None);
             }
-            Err(source @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+            Err(source) if errno::is_shortage(source) => {
                 return Err(ScanError::Directory {
                     path: path.to_owned(),
                     source,
