@@ -12,7 +12,6 @@ use vigil_model::tracked::DirNumber;
 
 use super::cache::{DirMemory, Listed, NonTracked};
 use super::entries::is_nested_on_any_side;
-use super::findings::Findings;
 use super::ignoring::Ignoring;
 use super::open::OpenDir;
 use super::pool::Local;
@@ -90,7 +89,9 @@ impl Walk<'_> {
         local: &mut Local<Task<'s>>,
     ) -> bool {
         let non_tracked = known.non_tracked();
-        if !self.is_listing_valid(non_tracked, here.path, dir.fd(), &mut worker.findings) {
+        // Watched first, so that no change after the look is missed.
+        self.watch_witnesses(non_tracked, here.path, dir.fd(), worker);
+        if !self.is_listing_valid(non_tracked, dir.fd()) {
             return false;
         }
         let rules = known.rules(&above.rules, self.scan.system, here.path);
@@ -211,28 +212,33 @@ impl Walk<'_> {
         stat_at(dir, c".") == Err(Errno::ACCESS) && listing.read(dir).is_ok() && !listing.is_empty()
     }
 
-    /// Whether everything that the remembered listing rests on is unchanged.
-    fn is_listing_valid(
+    /// Watches the directories that the remembered listing of the directory at `path` rests on.
+    fn watch_witnesses(
         &self,
         non_tracked: &NonTracked,
         path: &BStr,
         dir: BorrowedFd<'_>,
-        findings: &mut Findings,
-    ) -> bool {
-        if let Some(watch) = self.scan.watch {
-            for witness in &non_tracked.witnesses {
-                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let name = witness.path.as_bytes();
-                // A witness that is not a directory lies in one that is.
-                let Ok(folder) = openat(dir, name, flags, Mode::empty()) else {
-                    continue;
-                };
-                let below = vigil_model::path::join(path, witness.path.as_bstr());
-                if !watch.watch(below.as_bstr(), folder.as_fd()) {
-                    findings.silent_paths.folders.push(path.to_owned());
-                }
+        worker: &mut Worker,
+    ) {
+        let Some(watch) = self.scan.watch else {
+            return;
+        };
+        for witness in &non_tracked.witnesses {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let name = witness.path.as_bytes();
+            // A witness that is not a directory lies in one that is.
+            let Ok(folder) = openat(dir, name, flags, Mode::empty()) else {
+                continue;
+            };
+            let below = vigil_model::path::join(path, witness.path.as_bstr());
+            if !watch.watch(below.as_bstr(), folder.as_fd()) {
+                self.note_silent_folder(path, worker);
             }
         }
+    }
+
+    /// Whether everything that the remembered listing rests on is unchanged.
+    fn is_listing_valid(&self, non_tracked: &NonTracked, dir: BorrowedFd<'_>) -> bool {
         let file_holds = non_tracked.rules_file.is_none_or(|stamp| {
             stat_at(dir, self.scan.system.rules_file_name())
                 .is_ok_and(|stat| Stamp::from(&stat) == stamp)
