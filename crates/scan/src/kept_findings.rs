@@ -17,14 +17,20 @@ pub struct KeptFindings {
     findings: Findings,
     /// Directories whose entries changed since [`Self::take_changed_directories`] was last called.
     changed_directories: BTreeSet<BString>,
-    /// Directories that must be looked at again, with the files directly in them.
+    invalid: Invalid,
+}
+
+/// What must be looked at again, whatever changed in the working tree.
+#[derive(Clone, Debug, Default)]
+struct Invalid {
+    /// Directories, with the files directly in them.
     new_directories: BTreeSet<BString>,
     /// Directories in which what is not tracked must be looked for again: names were added to or removed from the entries.
     other_names: BTreeSet<BString>,
     /// Files that must be compared with their entries again.
-    invalid_entries: BTreeSet<BString>,
-    /// Folders that must be looked at again, with everything below.
-    invalid_trees: BTreeSet<BString>,
+    entries: BTreeSet<BString>,
+    /// Folders, with everything below.
+    trees: BTreeSet<BString>,
 }
 
 impl KeptFindings {
@@ -38,10 +44,7 @@ impl KeptFindings {
             true => Ok(Self {
                 findings,
                 changed_directories: BTreeSet::new(),
-                new_directories: BTreeSet::new(),
-                other_names: BTreeSet::new(),
-                invalid_entries: BTreeSet::new(),
-                invalid_trees: BTreeSet::new(),
+                invalid: Invalid::default(),
             }),
             false => Err(Box::new(findings)),
         }
@@ -78,10 +81,7 @@ impl KeptFindings {
         Some(Self {
             findings,
             changed_directories: self.changed_directories.clone(),
-            new_directories: self.new_directories.clone(),
-            other_names: self.other_names.clone(),
-            invalid_entries: self.invalid_entries.clone(),
-            invalid_trees: self.invalid_trees.clone(),
+            invalid: self.invalid.clone(),
         })
     }
 
@@ -108,7 +108,7 @@ impl KeptFindings {
         is_in_doubt: impl Fn(&TrackedEntry) -> bool,
         files_max: usize,
     ) -> bool {
-        let invalid_entries = &mut self.invalid_entries;
+        let invalid_entries = &mut self.invalid.entries;
         let (mut old, mut new) = (ByNumber::new(before), ByNumber::new(now));
         let mut renumbered = |number: u32| {
             let entry = old.get(number)?;
@@ -135,7 +135,7 @@ impl KeptFindings {
         known.tracked.sort_by_key(|&(number, _)| number);
         known.silent_paths.files.sort_unstable();
         for (&number, path) in &tree_diff.directories {
-            if self.invalid_entries.len() > files_max {
+            if self.invalid.entries.len() > files_max {
                 return false;
             }
             // Its files are reported as such.
@@ -143,32 +143,32 @@ impl KeptFindings {
             // A number that was given up may be another directory's now; the path tells.
             match before.find_directory(path.as_ref()) {
                 None => {
-                    self.new_directories.insert(path.clone());
+                    self.invalid.new_directories.insert(path.clone());
                 }
                 Some(known) => {
                     let (old, new) = (before.directory(known), now.directory(number));
                     let mut names = differing_files(&old, &new);
                     if tree_diff.other_names.contains(&number) {
                         names.extend(subdirs_with_other_files(&old, &new));
-                        self.other_names.insert(path.clone());
+                        self.invalid.other_names.insert(path.clone());
                     }
                     let paths = names.into_iter().map(|name| join(path.as_bstr(), name));
-                    self.invalid_entries.extend(paths);
+                    self.invalid.entries.extend(paths);
                 }
             }
             self.changed_directories.insert(path.clone());
         }
-        self.invalid_entries.len() <= files_max
+        self.invalid.entries.len() <= files_max
     }
 
     /// Marks the file at `path` as one that may no longer match its entry.
     pub fn invalidate_entry(&mut self, path: BString) {
-        self.invalid_entries.insert(path);
+        self.invalid.entries.insert(path);
     }
 
     /// Marks the folder at `path` and everything below as unknown: the rules that govern it changed.
     pub fn invalidate_tree(&mut self, path: BString) {
-        self.invalid_trees.insert(path);
+        self.invalid.trees.insert(path);
     }
 
     /// Returns what to look at if the entries `paths`, which neither are nor were folders, and the folders `folders`, with
@@ -190,16 +190,16 @@ impl KeptFindings {
         for folder in ruled {
             focus.add_non_tracked_below(tracked, folder.as_ref());
         }
-        for path in &self.new_directories {
+        for path in &self.invalid.new_directories {
             focus.add_files_of(tracked, path.as_ref());
         }
-        for path in &self.other_names {
+        for path in &self.invalid.other_names {
             focus.add_folder(tracked, path.as_ref());
         }
-        for path in &self.invalid_entries {
+        for path in &self.invalid.entries {
             focus.add_file(tracked, path.as_ref());
         }
-        for path in &self.invalid_trees {
+        for path in &self.invalid.trees {
             focus.add_tree(tracked, path.as_ref());
         }
         let silent_paths = &self.findings.silent_paths;
@@ -229,10 +229,7 @@ impl KeptFindings {
         if !Self::can_be_kept(&later) {
             return false;
         }
-        self.new_directories.clear();
-        self.other_names.clear();
-        self.invalid_entries.clear();
-        self.invalid_trees.clear();
+        self.invalid = Invalid::default();
         let known = &mut self.findings;
         let mut entries = ByNumber::new(tracked);
         let mut has_file = |number: u32| {
