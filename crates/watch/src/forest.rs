@@ -159,10 +159,7 @@ impl Forest {
             self.drop_below(id);
         }
         // Some readers look at the folder only, not at everything below it.
-        let now = self.now;
-        if let Some(tree) = self.trees.get_mut(&tree) {
-            tree.each_journal(|journal| journal.add_folder(path, now));
-        }
+        self.note_folder(tree, path);
     }
 
     /// Whether the folder at `path` in `tree` is watched.
@@ -201,10 +198,7 @@ impl Forest {
             Some(before) => {
                 self.release_watch(before, id);
                 // Other readers rely on the watch, and hear nothing from now on.
-                let now = self.now;
-                if let Some(tree) = self.trees.get_mut(&tree) {
-                    tree.each_journal(|journal| journal.add_folder(path, now));
-                }
+                self.note_folder(tree, path);
             }
         }
     }
@@ -270,6 +264,15 @@ impl Forest {
         Some(at)
     }
 
+    /// Adds the folder at `path` to the journals of `tree`.
+    fn note_folder(&mut self, tree: TreeId, path: &BStr) {
+        let now = self.now;
+        if let Some(tree) = self.trees.get_mut(&tree) {
+            tree.each_journal(|journal| journal.add_folder(path, now));
+        }
+    }
+
+    /// Adds the folder at `path` to the second journal of `tree`.
     fn report_folder(&mut self, tree: TreeId, path: &BStr) {
         let now = self.now;
         if let Some(journal) = self.monitor_journal_mut(tree) {
@@ -386,7 +389,7 @@ impl Forest {
         let Some(node) = self.nodes.get_mut(&id) else {
             return;
         };
-        let is_root = node.parent.is_none();
+        let (tree, is_root) = (node.tree, node.parent.is_none());
         if event.flags.contains(ReadFlags::IGNORED) {
             node.wd = None;
         } else if event.flags.contains(ReadFlags::MOVE_SELF) && !is_root {
@@ -396,7 +399,9 @@ impl Forest {
                 return;
             }
         }
-        self.note_folder(id);
+        if let Some(path) = self.path_of(id) {
+            self.note_folder(tree, path.as_bstr());
+        }
     }
 
     fn handle_entry_event(&mut self, id: NodeId, name: &BStr, event: &WatchEvent<'_>) {
@@ -425,22 +430,13 @@ impl Forest {
                 false => self.drop_below(child),
             }
         }
-        if flags.contains(ReadFlags::MOVED_TO) {
-            let of_tree = |forest: &Self, at: NodeId| {
-                let node = forest.nodes.get(&at);
-                node.is_some_and(|node| node.tree == tree)
-            };
-            let found = self
-                .moved
-                .iter()
-                .position(|(cookie, at)| *cookie == event.cookie && of_tree(self, *at));
-            if let Some(found) = found {
-                let (_, moved) = self.moved.swap_remove(found);
-                // If it takes another folder's place, it may be half of an exchange, and more events follow.
-                match child {
-                    None => self.attach(moved, id, name),
-                    Some(_) => self.drop_below(moved),
-                }
+        if flags.contains(ReadFlags::MOVED_TO)
+            && let Some(moved) = self.take_moved(tree, event.cookie)
+        {
+            // If it takes another folder's place, it may be half of an exchange, and more events follow.
+            match child {
+                None => self.attach(moved, id, name),
+                Some(_) => self.drop_below(moved),
             }
         }
         let Some(path) = path else {
@@ -455,6 +451,14 @@ impl Forest {
                 false => journal.add_path(path.as_bstr(), now),
             });
         }
+    }
+
+    /// Takes the folder of `tree` that an event with this `cookie` renamed away, if there is one.
+    fn take_moved(&mut self, tree: TreeId, cookie: u32) -> Option<NodeId> {
+        let is_of_tree = |id: &NodeId| self.nodes.get(id).is_some_and(|node| node.tree == tree);
+        let mut moved = self.moved.iter();
+        let at = moved.position(|(other, id)| *other == cookie && is_of_tree(id))?;
+        Some(self.moved.swap_remove(at).1)
     }
 
     /// Whether the node `id` certainly stands for the folder that an event with `flags` renames away. In an exchange, the arrival
@@ -492,16 +496,6 @@ impl Forest {
         }
         if let Some(node) = self.nodes.get_mut(&parent) {
             node.below.insert(name.to_owned(), moved);
-        }
-    }
-
-    fn note_folder(&mut self, id: NodeId) {
-        let Some(path) = self.path_of(id) else {
-            return;
-        };
-        let (tree, now) = (self.nodes.get(&id).map(|node| node.tree), self.now);
-        if let Some(tree) = tree.and_then(|tree| self.trees.get_mut(&tree)) {
-            tree.each_journal(|journal| journal.add_folder(path.as_bstr(), now));
         }
     }
 

@@ -30,7 +30,7 @@ pub struct Watcher {
     inner: Mutex<Inner>,
     /// A duplicate of the queue's descriptor, to wait for events while others use the queue.
     queue: OwnedFd,
-    /// An eventfd(2) that is signalled when another thread has read events.
+    /// As in [`Inner`], to wait for it without the lock.
     events_read: Arc<OwnedFd>,
 }
 
@@ -65,7 +65,7 @@ struct Inner {
     trees: HashMap<Top, KnownTree>,
     /// Whether each device's file system reports all changes, by [`Watcher::reports_all_changes`].
     devices_that_report: HashMap<u64, bool>,
-    /// An eventfd(2), signalled whenever events were read.
+    /// An eventfd(2), signalled whenever events were read, and by [`Watcher::wake`].
     events_read: Arc<OwnedFd>,
     /// Some folder is not watched because the user's watches ran out.
     watches_ran_out: bool,
@@ -227,8 +227,7 @@ impl Watcher {
 
     /// Wakes the thread in [`Self::wait`], because there is something else to do.
     pub fn wake(&self) {
-        // If the counter is full, that thread has been signalled already.
-        let _ = rustix::io::write(&*self.events_read, &1u64.to_ne_bytes());
+        signal(&self.events_read);
     }
 
     /// Reads all events as they come, those of one `burst` at once, until they can no longer be waited for. If the kernel's
@@ -416,6 +415,12 @@ fn is_readable(fd: BorrowedFd<'_>, time: Option<&Timespec>) -> Result<bool, Errn
     }
 }
 
+/// Signals `eventfd` to the thread that waits for it.
+fn signal(eventfd: &OwnedFd) {
+    // If the counter is full, that thread has been signalled already.
+    let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
+}
+
 impl Inner {
     /// Reads all queued events.
     fn read_events(&mut self) {
@@ -461,8 +466,7 @@ impl Inner {
             self.forest.doubt_everything();
         }
         if count > 0 {
-            // If the counter is full, the waiting thread has been signalled already.
-            let _ = rustix::io::write(&*self.events_read, &1u64.to_ne_bytes());
+            signal(&self.events_read);
         }
     }
 
