@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
+use vigil_linux::Errno;
+use vigil_linux::stat::{Stat, lstat_path};
 use vigil_model::facts::ObservedStat;
 use vigil_model::path::{file_name, parent};
 use vigil_model::timestamp::Timestamp;
@@ -333,6 +335,19 @@ impl Explanation<'_> {
             change,
             pairs,
             found,
+        })
+    }
+
+    /// Returns what is at `path` in the working tree.
+    fn lstat(&self, path: &BStr) -> Result<Stat, Errno> {
+        let on_disk = self.rules.on_disk(path);
+        on_disk.map_or(Err(Errno::NOENT), |on_disk| lstat_path(&on_disk))
+    }
+
+    /// Returns the outermost directory above `path` that is a symbolic link now.
+    fn link_above<'p>(&self, path: &'p BStr) -> Option<&'p BStr> {
+        first_above(path, |dir| {
+            self.lstat(dir).is_ok_and(|stat| stat.is_symlink())
         })
     }
 }

@@ -1,16 +1,14 @@
 //! Why a tracked path counts as changed or not.
 
-use bstr::{BStr, ByteSlice};
-use vigil_linux::stat::{Stat, lstat_path};
+use bstr::ByteSlice;
+use vigil_linux::stat::Stat;
 use vigil_linux::{Errno, errno};
 use vigil_model::seen::ComparedRecord;
 use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{Verdict, change_signs, compare};
 use vigil_scan::NOT_CONVERTED;
 
-use super::{
-    Contents, Explanation, Facts, Reason, SessionError, Tracked, file_name, first_above, parent,
-};
+use super::{Contents, Explanation, Facts, Reason, SessionError, Tracked, file_name, parent};
 use crate::checked_out::checked_out;
 use crate::git_system::observed_facts;
 use crate::status::Change;
@@ -45,13 +43,10 @@ impl Explanation<'_> {
     ) -> Result<Reason, SessionError> {
         let path = entry.path.as_bstr();
         let (flags, mode) = (entry.flags, entry.mode);
-        let stat = self
-            .rules
-            .on_disk(path)
-            .map_or(Err(Errno::NOENT), |on_disk| lstat_path(&on_disk));
         if flags.is_assume_valid() {
             return Ok(Reason::AssumeUnchanged);
         }
+        let stat = self.lstat(path);
         if flags.is_skip_worktree() && unstaged.is_none() {
             let looks = self.session.settings.looks_at_present_skipped_files();
             let is_present = stat.is_ok();
@@ -59,16 +54,12 @@ impl Explanation<'_> {
                 return Ok(Reason::SkipWorktree { is_present });
             }
         }
-        let is_link = |dir: &BStr| {
-            let on_disk = self.rules.on_disk(dir);
-            on_disk.is_some_and(|dir| lstat_path(&dir).is_ok_and(|stat| stat.is_symlink()))
-        };
         let stat = match stat {
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Reason::Missing),
             Err(error) => return Ok(Reason::Unknown(errno::text(error))),
             Ok(stat) => stat,
         };
-        if let Some(link) = first_above(path, is_link) {
+        if let Some(link) = self.link_above(path) {
             return Ok(Reason::BehindLink(link.to_owned()));
         }
         if stat.is_dir() && mode.is_gitlink() {

@@ -1,7 +1,7 @@
 //! Why a path that is not tracked is listed or not, and what a directory holds.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_linux::stat::{Stat, lstat_path};
+use vigil_linux::stat::Stat;
 use vigil_linux::{Errno, errno};
 use vigil_model::path::{is_at_or_below, join};
 use vigil_model::timestamp::Timestamp;
@@ -66,7 +66,7 @@ impl Explanation<'_> {
 
     /// Returns the untracked file at `path` that has taken the place of a directory with tracked files, if there is one.
     pub(super) fn in_place_of_directory(&self, path: &BStr) -> Option<Found> {
-        let stat = lstat_path(&self.rules.on_disk(path)?).ok()?;
+        let stat = self.lstat(path).ok()?;
         match self.untracked(path) {
             found @ (Found::Untracked(_) | Found::Ignored { .. }) if !stat.is_dir() => Some(found),
             _ => None,
@@ -83,11 +83,7 @@ impl Explanation<'_> {
         if let Some(dir) = first_above(path, is_sparse) {
             return Found::Beyond(Beyond::SparseDirectory(dir.to_owned()));
         }
-        let stat = self
-            .rules
-            .on_disk(path)
-            .map_or(Err(Errno::NOENT), |path| lstat_path(&path));
-        let stat = match stat {
+        let stat = match self.lstat(path) {
             Ok(stat) => stat,
             Err(Errno::NOENT | Errno::NOTDIR) => return Found::Absent,
             Err(error) => return Found::Beyond(Beyond::Unknown(errno::text(error))),
@@ -98,7 +94,6 @@ impl Explanation<'_> {
         {
             return Found::Beyond(Beyond::GitFolder);
         }
-        let lies_in = |holds: &dyn Fn(&BStr) -> bool| first_above(path, holds);
         let is_submodule = |dir: &BStr| {
             let index = self.session.index.as_ref();
             let mut stages = 0..=3;
@@ -109,21 +104,14 @@ impl Explanation<'_> {
                 })
             })
         };
-        if let Some(submodule) = lies_in(&is_submodule) {
+        if let Some(submodule) = first_above(path, is_submodule) {
             return Found::Beyond(Beyond::Submodule(submodule.to_owned()));
         }
-        let is_link = |dir: &BStr| {
-            let stat = self
-                .rules
-                .on_disk(dir)
-                .and_then(|dir| lstat_path(&dir).ok());
-            stat.is_some_and(|stat| stat.is_symlink())
-        };
-        if let Some(link) = lies_in(&is_link) {
+        if let Some(link) = self.link_above(path) {
             return Found::Beyond(Beyond::Link(link.to_owned()));
         }
-        let repository = lies_in(&|dir| self.session.repository.has_nested_repository(dir));
-        let repository = repository.map(BStr::to_owned);
+        let is_repository = |dir: &BStr| self.session.repository.has_nested_repository(dir);
+        let repository = first_above(path, is_repository).map(BStr::to_owned);
         let rules = self.rules.at(&self.base, parent(path));
         let rule = match rules.decide(path, stat.is_dir()) {
             Decision::Ignored(excluded, rule) => return Found::Ignored { excluded, rule },
