@@ -139,7 +139,7 @@ impl Answers {
     }
 
     pub(crate) fn status(&self, question: &StatusQuestion) -> Answer {
-        let answer = answered_with(self.try_status(question));
+        let answer = self.try_status(question).unwrap_or_else(Answer::from);
         answer.expect_again(|| RepeatableQuestion::Status(question.clone()));
         answer
     }
@@ -152,20 +152,22 @@ impl Answers {
             false => Err(declined("the innermost repository is of another system")),
         };
         WatchedAnswer {
-            answer: answered_with(answered),
+            answer: answered.unwrap_or_else(Answer::from),
             dependencies,
         }
     }
 
     pub(crate) fn prompt(&self, question: &PromptQuestion) -> Answer {
-        let answer = answered_with(self.try_prompt(question));
+        let answer = self.try_prompt(question).unwrap_or_else(Answer::from);
         answer.expect_again(|| RepeatableQuestion::Prompt(question.clone()));
         answer
     }
 
     /// What git is told, in `form`. Any other response than [`Response::Changed`] says why nothing is known.
     pub(crate) fn monitor(&self, question: &MonitorQuestion, form: TokenForm) -> Answer {
-        let answer = answered_with(self.try_monitor(question, form, true));
+        let answer = self
+            .try_monitor(question, form, true)
+            .unwrap_or_else(Answer::from);
         answer.expect_again(|| RepeatableQuestion::Monitor(question.clone()));
         answer
     }
@@ -205,7 +207,8 @@ impl Answers {
             // This does not wait for the slot, however long others hold it.
             let told = self.known(&question).and_then(|slot| slot.everything());
             let told = told.ok_or_else(|| declined("all is being looked at"));
-            answered_with(told.map(|told| (Response::Changed(payload(&told, form)), None)))
+            let told = told.map(|told| Answer::only(Response::Changed(payload(&told, form))));
+            told.unwrap_or_else(Answer::from)
         })
     }
 
@@ -273,10 +276,7 @@ impl Answers {
         self.watcher.as_deref()
     }
 
-    fn try_status(
-        &self,
-        question: &StatusQuestion,
-    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+    fn try_status(&self, question: &StatusQuestion) -> Result<Answer, Declined> {
         self.status_on(question, |_| {})
     }
 
@@ -285,7 +285,7 @@ impl Answers {
         &self,
         question: &StatusQuestion,
         look: impl FnOnce(Dependencies),
-    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+    ) -> Result<Answer, Declined> {
         let directory = &question.directory;
         let _open_question = self.count_open(directory)?;
         let is_same =
@@ -316,7 +316,7 @@ impl Answers {
             written
         };
         let (printed, slot) = self.answer(key, &environment, write)?;
-        Ok((printed.into_response(), Some(slot)))
+        Ok(Answer::learned(printed.into_response(), slot))
     }
 
     /// Answers a status question about a Mercurial working copy. Requirements and configuration are read for each question, so
@@ -326,7 +326,7 @@ impl Answers {
         question: &StatusQuestion,
         shown: &Environment,
         look: impl FnOnce(Dependencies),
-    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+    ) -> Result<Answer, Declined> {
         let values = question.variables.iter().map(|(_, value)| value);
         decline_own_files(values.chain(&question.arguments))?;
         let key = of_mercurial(&question.directory);
@@ -352,13 +352,10 @@ impl Answers {
             });
             written
         })?;
-        Ok((printed.into_response(), Some(slot)))
+        Ok(Answer::learned(printed.into_response(), slot))
     }
 
-    fn try_prompt(
-        &self,
-        question: &PromptQuestion,
-    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+    fn try_prompt(&self, question: &PromptQuestion) -> Result<Answer, Declined> {
         let directory = &question.directory;
         let _open_question = self.count_open(directory)?;
         let id = question.id.as_bstr();
@@ -368,7 +365,7 @@ impl Answers {
             Search::of_prompt(question.from_git_dir),
         )?;
         let Some(key) = key else {
-            return Ok((Response::Record(response::none(id)), None));
+            return Ok(Answer::only(Response::Record(response::none(id))));
         };
         let prompt = |session: &mut Session, unchanged| {
             decline_for_client(session, &question.variables)?;
@@ -378,7 +375,7 @@ impl Answers {
             Ok(response::some(id, &prompt, question.summary_len_max))
         };
         let (record, slot) = self.answer(key, &environment, prompt)?;
-        Ok((Response::Record(record), Some(slot)))
+        Ok(Answer::learned(Response::Record(record), slot))
     }
 
     /// Answers a monitor's question. With `is_waited_for`, git is told at once what is known if a look would add nothing.
@@ -387,7 +384,7 @@ impl Answers {
         question: &MonitorQuestion,
         form: TokenForm,
         is_waited_for: bool,
-    ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
+    ) -> Result<Answer, Declined> {
         let directory = &question.directory;
         let _open_question = self.count_open(directory)?;
         let (environment, key) = locate(directory, &question.variables, Search::Commands)?;
@@ -415,7 +412,10 @@ impl Answers {
             told.ok_or_else(|| declined("the working tree cannot be watched"))
         };
         let (told, slot) = self.answer(key, &environment, tell)?;
-        Ok((Response::Changed(payload(&told, form)), Some(slot)))
+        Ok(Answer::learned(
+            Response::Changed(payload(&told, form)),
+            slot,
+        ))
     }
 
     /// Opens a session as [`open`] does, and has its working tree watched.
@@ -564,7 +564,30 @@ impl Answers {
     }
 }
 
+impl From<Declined> for Answer {
+    /// The reply that the client must compute the answer itself.
+    fn from(declined: Declined) -> Self {
+        Self::only(Response::Yourself(declined.reason().clone()))
+    }
+}
+
 impl Answer {
+    /// An answer from which nothing was learned.
+    fn only(response: Response) -> Self {
+        Self {
+            response,
+            slot: None,
+        }
+    }
+
+    /// An answer that was found out in `slot`.
+    fn learned(response: Response, slot: Arc<Slot>) -> Self {
+        Self {
+            response,
+            slot: Some(slot),
+        }
+    }
+
     /// Records that the question may be asked again.
     fn expect_again(&self, question: impl FnOnce() -> RepeatableQuestion) {
         if let Some(slot) = &self.slot {
@@ -580,16 +603,6 @@ impl Printed {
             stderr: self.stderr,
             code: 0,
         }
-    }
-}
-
-fn answered_with(answered: Result<(Response, Option<Arc<Slot>>), Declined>) -> Answer {
-    match answered {
-        Ok((response, slot)) => Answer { response, slot },
-        Err(declined) => Answer {
-            response: Response::Yourself(declined.reason().clone()),
-            slot: None,
-        },
     }
 }
 

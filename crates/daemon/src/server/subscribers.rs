@@ -252,9 +252,19 @@ impl Topic {
         heard.map_or(self.recheck_at, |at| at.min(self.recheck_at))
     }
 
+    /// Whether there is news for the subscriber.
+    fn is_behind(&self, one: &Subscriber) -> bool {
+        self.is_over || one.sent_digest != self.digest
+    }
+
     fn behind(&self) -> impl Iterator<Item = &Subscriber> {
         let all = self.subscribers.values();
-        all.filter(|one| self.is_over || one.sent_digest != self.digest)
+        all.filter(|one| self.is_behind(one))
+    }
+
+    fn news_for(&self, id: u64) -> Option<Arc<Vec<u8>>> {
+        let one = self.subscribers.get(&id)?;
+        self.frame.clone().filter(|_| self.is_behind(one))
     }
 
     /// The number of bytes that wait.
@@ -292,14 +302,6 @@ impl Subscription {
         let mut topics = inner.topics.iter_mut();
         let topic = topics.find(|topic| topic.subscribers.contains_key(&self.id))?;
         Some(act(topic, self.id))
-    }
-}
-
-impl Topic {
-    fn news_for(&self, id: u64) -> Option<Arc<Vec<u8>>> {
-        let one = self.subscribers.get(&id)?;
-        let is_behind = self.is_over || one.sent_digest != self.digest;
-        self.frame.clone().filter(|_| is_behind)
     }
 }
 
