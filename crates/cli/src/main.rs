@@ -122,14 +122,8 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             say_paged(script, &environment)
         }
         b"daemon" => daemon::run(arguments, &environment),
-        b"describe" => {
-            let answered = retry_if_cut(&environment, || describe::run(arguments, &environment));
-            say(&answered.unwrap_or_else(|reply| reply))
-        }
-        b"doctor" => {
-            let answered = retry_if_cut(&environment, || doctor::run(arguments, &environment));
-            say(&answered.unwrap_or_else(|reply| reply))
-        }
+        b"describe" => say_whole(&environment, || describe::run(arguments, &environment)),
+        b"doctor" => say_whole(&environment, || doctor::run(arguments, &environment)),
         b"fsmonitor" => fsmonitor::run(arguments, &environment),
         b"gitstatusd" => gitstatusd::run(arguments, environment),
         b"hg" => {
@@ -139,48 +133,43 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
         b"init" => say(&init::run(arguments, &environment)),
         b"man" => say_paged(help::man_page(KNOWN, arguments), &environment),
         b"prompt" => prompt::run(arguments, &environment),
-        b"state" => {
-            let answered = retry_if_cut(&environment, || state::run(arguments, &environment));
-            say(&answered.unwrap_or_else(|reply| reply))
-        }
-        b"status" => {
-            let of_mercurial =
-                retry_if_cut(&environment, || hg::status_here(arguments, &environment));
-            match of_mercurial {
-                Ok(None) => {}
-                Ok(Some(answered)) => return answered.say(&environment),
-                Err(reply) => return say(&reply),
-            }
-            if let Some(reply) = by_daemon::ask(arguments, &environment) {
-                return say(&reply);
-            }
-            let answered = retry_if_cut(&environment, || status::run(arguments, &environment));
-            let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));
-            let code = say(&reply);
-            if let Some(mut session) = session {
-                if environment.get("VIGIL_DEBUG").is_some() {
-                    for reason in session.take_dropped_states() {
-                        let line = format!("debug: the state is not used: {reason}\n");
-                        let _ = write(rustix::stdio::stderr(), line.as_bytes());
-                    }
-                }
-                pager::end_output();
-                // Only the next process would benefit, so a failure is not reported.
-                let _ = session.save(&NoSteps);
-                // The process ends here: freeing the memory of many directories would take longer than saving it.
-                std::mem::forget(session);
-            }
-            code
-        }
+        b"state" => say_whole(&environment, || state::run(arguments, &environment)),
+        b"status" => run_status(arguments, &environment),
         b"watch" => watch::run(arguments, &environment),
-        b"why" => {
-            let answered = retry_if_cut(&environment, || why::run(arguments, &environment));
-            say(&answered.unwrap_or_else(|reply| reply))
-        }
+        b"why" => say_whole(&environment, || why::run(arguments, &environment)),
         b"version" | b"--version" | b"-v" => say_paged(help::version(arguments), &environment),
         b"help" | b"--help" | b"-h" => run_help(arguments, environment),
         _ => say_paged(help::unknown_command(command), &environment),
     }
+}
+
+/// Shows the status of the working copy around the working directory, whatever its system: by the daemon if one runs.
+fn run_status(arguments: &[BString], environment: &Environment) -> u8 {
+    match retry_if_cut(environment, || hg::status_here(arguments, environment)) {
+        Ok(None) => {}
+        Ok(Some(answered)) => return answered.say(environment),
+        Err(reply) => return say(&reply),
+    }
+    if let Some(reply) = by_daemon::ask(arguments, environment) {
+        return say(&reply);
+    }
+    let answered = retry_if_cut(environment, || status::run(arguments, environment));
+    let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));
+    let code = say(&reply);
+    if let Some(mut session) = session {
+        if environment.get("VIGIL_DEBUG").is_some() {
+            for reason in session.take_dropped_states() {
+                let line = format!("debug: the state is not used: {reason}\n");
+                let _ = write(rustix::stdio::stderr(), line.as_bytes());
+            }
+        }
+        pager::end_output();
+        // Only the next process would benefit, so a failure is not reported.
+        let _ = session.save(&NoSteps);
+        // The process ends here: freeing the memory of many directories would take longer than saving it.
+        std::mem::forget(session);
+    }
+    code
 }
 
 /// Lists the commands, or shows the page of the named one.
@@ -199,6 +188,11 @@ fn run_help(arguments: &[BString], environment: Environment) -> u8 {
         },
         _ => say(&help::wrong_command_line(arguments)),
     }
+}
+
+/// As [`say()`], for the reply of `answer`, which may be made from mapped files.
+fn say_whole(environment: &Environment, answer: impl Fn() -> Reply) -> u8 {
+    say(&retry_if_cut(environment, answer).unwrap_or_else(|reply| reply))
 }
 
 /// As [`say()`], through a pager if the command line asks for one.
