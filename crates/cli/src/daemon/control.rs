@@ -24,7 +24,13 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a daemon may take to appear or to end before it counts as hung.
 const START_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The message about a process that holds the lock in `runtime_path` for that long and cannot be asked.
+/// The interval at which this is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// The most of a new daemon's error that is shown, in bytes.
+const ERROR_LEN_MAX: u64 = 1 << 16;
+
+/// The message about a process that has held the lock in `runtime_path` for too long, and cannot be asked.
 pub(super) fn held_lock_message(runtime_path: &RuntimePath) -> String {
     let lock = runtime_path.lock_file();
     let holder = runtime_path.holder().map(|pid| format!(" (pid {pid})"));
@@ -34,12 +40,6 @@ pub(super) fn held_lock_message(runtime_path: &RuntimePath) -> String {
         lock.display()
     )
 }
-
-/// The most of a new daemon's error that is shown, in bytes.
-const ERROR_LEN_MAX: u64 = 1 << 16;
-
-/// The interval at which this is checked.
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn start(environment: &Environment) -> Reply {
     let client = Client::for_daemon(environment, PATIENCE);

@@ -98,8 +98,13 @@ pub(super) fn shown_path(path: &Path) -> BString {
 
 /// Returns `number` and `thing`, with the plural's `s` if needed.
 pub(super) fn count(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", grouped(number))
+    count_of(number, thing, &format!("{thing}s"))
+}
+
+/// Returns `number` with the word for `one` thing, or for several.
+pub(super) fn count_of(number: u64, one: &str, several: &str) -> String {
+    let word = if number == 1 { one } else { several };
+    format!("{} {word}", grouped(number))
 }
 
 /// Returns `number` with a comma between groups of three digits.

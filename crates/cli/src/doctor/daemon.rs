@@ -16,7 +16,7 @@ use vigil_model::quote::append_shell_quoted;
 use vigil_model::raw_text::message_bytes;
 use vigil_stamp::paths::bytes_of;
 
-use super::check::{Check, count, shown, shown_path};
+use super::check::{Check, count, count_of, shown, shown_path};
 use crate::reply::bytes;
 
 /// How long the daemon may take to answer.
@@ -205,8 +205,12 @@ fn judge(subject: &'static str, daemon: &Description, ms: u128) -> Check {
     let fact = format!(
         "pid {}, {}, {}, answers in {ms} ms",
         daemon.pid,
-        count(daemon.repositories.len() as u64, "repository").replace("ys", "ies"),
-        count(daemon.watches, "watch").replace("chs", "ches"),
+        count_of(
+            daemon.repositories.len() as u64,
+            "repository",
+            "repositories"
+        ),
+        count_of(daemon.watches, "watch", "watches"),
     );
     if daemon.program != *program() {
         let theirs = shown(daemon.program.as_ref());
