@@ -2,7 +2,7 @@
 //! may have changed.
 
 use bstr::{BString, ByteSlice};
-use vigil_daemon::client::Client;
+use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::fsmonitor::{TokenForm, without_answer};
 use vigil_daemon::protocol::{MonitorQuestion, Request, Response};
 use vigil_daemon::{start, variables};
@@ -69,6 +69,12 @@ fn ask(token: &[u8], environment: &Environment) -> Result<Vec<u8>, String> {
             let _ = start::spawn(environment);
             Err(error.to_string())
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => {
+            if let Unanswered::Late { .. } = error {
+                // A script that runs git many times should wait only once.
+                client.runtime_path().note_slow();
+            }
+            Err(error.to_string())
+        }
     }
 }

@@ -115,6 +115,30 @@ fn a_daemon_that_was_slow_with_its_first_scan_is_asked_again() {
 }
 
 #[test]
+fn git_waits_once_for_a_daemon_that_is_too_slow() {
+    let sandbox = Sandbox::with_repository();
+    let serving = sandbox.serve();
+    let complaint = || {
+        let mut command = sandbox.impatient_command("work", &["fsmonitor", "query", "x"]);
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    serving.signal(Signal::STOP);
+    serving.wait_until_halted();
+    let complaints = [complaint(), complaint()];
+    serving.signal(Signal::CONT);
+    assert_eq!(
+        complaints,
+        [
+            format!(
+                "error: the daemon (pid {}) does not answer\n",
+                serving.pid()
+            ),
+            "error: the daemon was too slow just now, and is left alone for a while\n".to_owned(),
+        ]
+    );
+}
+
+#[test]
 fn a_daemon_that_was_too_slow_is_not_asked_for_a_while() {
     let sandbox = Sandbox::with_repository();
     let serving = sandbox.serve();
