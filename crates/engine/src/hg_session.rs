@@ -530,7 +530,7 @@ impl HgSession {
             steps,
         )?;
         if published.is_on_disk() {
-            recorded.is_saved();
+            recorded.mark_saved();
         }
         if published.is_new() && self.watched.is_some() {
             let memory = recorded.memory.as_mut();

@@ -180,7 +180,7 @@ impl Recorded {
     }
 
     /// Notes that the state on disk now has everything.
-    pub(super) fn is_saved(&mut self) {
+    pub(super) fn mark_saved(&mut self) {
         self.tree_diff = Some(TreeDiff::default());
         self.is_dirty = false;
     }
