@@ -1,6 +1,7 @@
 //! Reads objects: loose ones, packed ones, those in alternates, and replacements.
 
 mod abbreviation;
+mod commits;
 mod compat;
 mod error;
 mod evidence;
@@ -11,6 +12,7 @@ mod prefix;
 mod readers;
 mod tags;
 mod tree;
+
 use std::sync::Arc;
 
 use gix_hash::{ObjectId, oid};
@@ -19,6 +21,7 @@ use parking_lot::Mutex;
 
 pub use self::compat::Compat;
 pub use self::error::Error;
+use self::error::malformed;
 use self::folders::object_folders;
 pub(crate) use self::history::History;
 use self::known::KnownKinds;
@@ -28,8 +31,6 @@ pub use self::tags::{Circle, Parsed, Tag, TagLink};
 use crate::promisor::Promisor;
 use crate::refs::Refs;
 use crate::repository::Repository;
-use vigil_model::raw_text::raw;
-use vigil_objects::commit::Commit;
 use vigil_objects::commit_graph::CommitGraph;
 use vigil_objects::parallel::on_all_cores;
 use vigil_objects::{
@@ -480,142 +481,6 @@ impl Objects {
         }
     }
 
-    /// Reads the commit `id`.
-    ///
-    /// # Errors
-    /// The commit is missing or damaged, or the object is of another type.
-    pub fn commit(&self, id: &oid) -> Result<Commit, Error> {
-        let mut buf = Vec::new();
-        self.read_commit(id, &mut buf, Reader::find)?;
-        let mut commit = commit::parse(&buf, self.hash_kind()).map_err(malformed(id))?;
-        if let Some(parents) = self.history.parents(id) {
-            commit.parents = parents.to_vec();
-        }
-        Ok(commit)
-    }
-
-    /// Adds the parents of the commit `id` to `parents`, and returns its committer's time in seconds since 1970.
-    ///
-    /// # Errors
-    /// The commit is damaged or missing (it is not fetched), or the object is of another type.
-    pub fn links(
-        &self,
-        id: &oid,
-        buf: &mut Vec<u8>,
-        parents: &mut Vec<ObjectId>,
-    ) -> Result<i64, Error> {
-        if let Some(kind) = self.known.claimed_kind(id) {
-            return Err(Error::contradiction(id, kind, Kind::Commit));
-        }
-        self.read_commit(id, buf, Reader::find_here)?;
-        let links = self.parse_links(id, buf)?;
-        match self.history.parents(id) {
-            Some(own) => parents.extend_from_slice(own),
-            None => parents.extend(links.parents()),
-        }
-        Ok(links.committer_time_s())
-    }
-
-    /// Parses the contents of the commit `id`. Its tree and parents must not be known to be of another type.
-    fn parse_links<'c>(&self, id: &oid, content: &'c [u8]) -> Result<commit::Links<'c>, Error> {
-        let links = commit::Links::parse(content, self.hash_kind()).map_err(malformed(id))?;
-        self.say_grafts();
-        if !self.known.has_non_commit_claims() {
-            return Ok(links);
-        }
-        let bad = |target: ObjectId, known: Kind, kind: Kind, problem: &'static str| {
-            let text = Error::contradiction(&target, known, kind);
-            self.readers.add_messages(vec![format!("error: {text}")]);
-            let id = id.to_owned();
-            Error::BadPointer {
-                id,
-                target,
-                problem,
-            }
-        };
-        if let Some(known) = self.known.claimed_kind(&links.tree)
-            && known != Kind::Tree
-        {
-            return Err(bad(links.tree, known, Kind::Tree, "bad tree pointer"));
-        }
-        let parents = match self.history.parents(id) {
-            Some(own) => own.to_vec(),
-            None => links.parents().collect(),
-        };
-        for parent in parents {
-            if let Some(known) = self.known.claimed_kind(&parent) {
-                return Err(bad(parent, known, Kind::Commit, "bad parent"));
-            }
-        }
-        Ok(links)
-    }
-
-    /// Reports what git writes about grafts when it parses the first commit, or before it takes that from the commit-graph.
-    pub fn say_grafts(&self) {
-        let notices = self.history.take_notices();
-        if !notices.is_empty() {
-            self.readers
-                .add_messages(notices.iter().map(|line| raw(line).to_string()).collect());
-        }
-    }
-
-    /// Fails if a tag claimed that `id`, to which a commit-graph leads, is not a commit.
-    ///
-    /// # Errors
-    /// A tag did.
-    pub fn check_commit_in_graph(&self, id: &oid) -> Result<(), Error> {
-        let Some(known) = self.known.claimed_kind(id) else {
-            return Ok(());
-        };
-        let text = Error::contradiction(id, known, Kind::Commit);
-        self.readers.add_messages(vec![format!("error: {text}")]);
-        Err(Error::NoCommit { id: id.to_owned() })
-    }
-
-    /// Whether any tag claimed that an object is not a commit.
-    pub fn has_non_commit_claims(&self) -> bool {
-        self.known.has_non_commit_claims()
-    }
-
-    /// Notes that the object `id` is a commit, whatever tags may claim later.
-    pub fn note_commit(&self, id: &oid) {
-        // If it was known to be of another type, that stands.
-        let _ = self.known.note(id, Kind::Commit);
-    }
-
-    /// Forgets the known types of objects.
-    pub fn forget_known(&self) {
-        self.known.forget();
-        self.chains.forget();
-    }
-
-    /// As [`Self::links`], for many commits on all cores; `None` for those that cannot be read, without a message.
-    pub fn links_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Linked>> {
-        if self.history.check().is_err() || self.has_non_commit_claims() {
-            return Vec::new();
-        }
-        self.say_grafts();
-        self.read_each(ids, Kind::Commit, &|id, content| {
-            let links = commit::Links::parse(content, self.hash_kind()).ok()?;
-            Some(Linked {
-                tree: links.tree,
-                parents: match self.history.parents(id) {
-                    Some(own) => own.to_vec(),
-                    None => links.parents().collect(),
-                },
-                time_s: links.committer_time_s(),
-            })
-        })
-    }
-
-    fn read_commit(&self, id: &oid, buf: &mut Vec<u8>, find: Find) -> Result<(), Error> {
-        self.history.check()?;
-        match self.read_found(id, buf, find, |_| true)? {
-            Some(kind) => expect_kind(id, kind, Kind::Commit),
-            None => Err(Error::Missing { id: id.to_owned() }),
-        }
-    }
-
     /// Returns the object to which `id` leads through tags, and its type as the last tag gives it. `None` if an object on
     /// the way is missing, or is not a tag.
     ///
@@ -662,6 +527,23 @@ impl Objects {
         }
     }
 
+    /// Whether any tag claimed that an object is not a commit.
+    pub fn has_non_commit_claims(&self) -> bool {
+        self.known.has_non_commit_claims()
+    }
+
+    /// Notes that the object `id` is a commit, whatever tags may claim later.
+    pub fn note_commit(&self, id: &oid) {
+        // If it was known to be of another type, that stands.
+        let _ = self.known.note(id, Kind::Commit);
+    }
+
+    /// Forgets the known types of objects.
+    pub fn forget_known(&self) {
+        self.known.forget();
+        self.chains.forget();
+    }
+
     /// The limit on how deep directories may nest.
     pub fn tree_depth_max(&self) -> i64 {
         self.tree_depth_max
@@ -670,26 +552,6 @@ impl Objects {
     /// What changes history, and what is cached about it.
     pub fn history(&self) -> &History {
         &self.history
-    }
-
-    /// Returns the commit-graph, if there is one and nothing changes the history that it records. A damaged one counts as missing.
-    /// Like git, this opens it only once, until [`Self::refresh`], [`Self::rest`] or [`Self::close`].
-    pub fn commit_graph(&self) -> Option<Arc<CommitGraph>> {
-        if !self.uses_commit_graph || !self.history.is_unmodified() {
-            return None;
-        }
-        let mut known = self.commit_graph.lock();
-        let graph = known.get_or_insert_with(|| {
-            let info = self.folders().folder.join("info");
-            CommitGraph::open(&info, self.hash_kind()).map(Arc::new)
-        });
-        graph.clone()
-    }
-
-    /// Returns the tree of the commit `id` according to the commit-graph.
-    pub fn tree_in_graph(&self, id: &oid) -> Option<ObjectId> {
-        let graph = self.commit_graph()?;
-        graph.tree_at(graph.position_of(id)?)
     }
 }
 
@@ -713,11 +575,6 @@ fn expect_kind(id: &oid, actual: Kind, expected: Kind) -> Result<(), Error> {
         actual,
         expected,
     })
-}
-
-fn malformed(id: &oid) -> impl FnOnce(&'static str) -> Error {
-    let id = id.to_owned();
-    move |problem| Error::Malformed { id, problem }
 }
 
 #[cfg(test)]

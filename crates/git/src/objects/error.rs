@@ -110,3 +110,9 @@ impl Error {
         }
     }
 }
+
+/// The error that the contents of the object `id` have the `problem` that is passed.
+pub(super) fn malformed(id: &oid) -> impl FnOnce(&'static str) -> Error {
+    let id = id.to_owned();
+    move |problem| Error::Malformed { id, problem }
+}
