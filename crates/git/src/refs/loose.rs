@@ -93,7 +93,7 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> 
                 Err(error) => return unreadable(error),
             }
         }
-        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+        Err(error) if errno::is_shortage(error) => {
             unread.note(error);
             return match statat(folder, path, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT) => Loose::Absent,

@@ -106,11 +106,11 @@ pub(crate) fn is_head(path: &Path) -> Result<bool, Error> {
             return Ok(target.is_ok_and(|target| bytes_of(&target).starts_with(b"refs/")));
         }
         // If this process cannot open any file, that says nothing about this one.
-        Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+        Err(error) if errno::is_shortage(error) => {
             return Err(Error::Refused(format!(
                 "failed to read {}: {}",
                 raw_path(path),
-                errno::text(errno)
+                errno::text(error)
             )));
         }
         Err(_) => return Ok(false),
