@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bstr::BString;
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use vigil_daemon::client::{Client, Unanswered};
+use vigil_daemon::client::Client;
 use vigil_daemon::protocol::{Request, Response, StatusQuestion, Terminal};
 use vigil_daemon::variables;
 use vigil_git::environment::Environment;
@@ -37,22 +37,18 @@ pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Op
         return None;
     }
     let client = Client::for_command(environment);
-    if !client.runtime_path().socket().exists() || client.runtime_path().was_slow() {
+    if !client.runtime_path().socket().exists() {
         return None;
     }
     let directory_id = match question.directory == environment.working_directory() {
         true => current_directory_id()?,
         false => question.directory_id,
     };
-    let said = client.ask(&Request::Status(StatusQuestion {
+    let said = client.ask_unless_slow(&Request::Status(StatusQuestion {
         directory_id,
         terminal: terminal::of_process(environment),
         ..question
     }));
-    if let Err(Unanswered::Late { .. }) = said {
-        // A script that runs many commands should wait only once.
-        client.runtime_path().note_slow();
-    }
     match said.ok()?.response {
         Response::Answer {
             stdout,

@@ -58,6 +58,9 @@ pub enum Unanswered {
         /// The process, or 0 if it is not known.
         pid: u32,
     },
+    /// There was no answer in time for another command, a moment ago.
+    #[error("the daemon was too slow just now, and is left alone for a while")]
+    WasSlow,
     /// The connection ended before there was an answer.
     #[error("the daemon hung up")]
     Broken,
@@ -175,7 +178,23 @@ impl Client {
         self.converse(request, true)
     }
 
-    /// Does the same with a daemon of any version.
+    /// As [`Self::ask`], for one of many commands in a script, or prompts in a row: if there is no answer in time, all of them
+    /// leave the daemon alone for a while, so that only one has waited.
+    ///
+    /// # Errors
+    /// There is no answer.
+    pub fn ask_unless_slow(&self, request: &Request) -> Result<DaemonAnswer, Unanswered> {
+        if self.runtime_path.was_slow() {
+            return Err(Unanswered::WasSlow);
+        }
+        let answer = self.ask(request);
+        if let Err(Unanswered::Late { .. }) = answer {
+            self.runtime_path.note_slow();
+        }
+        answer
+    }
+
+    /// Does the same as [`Self::ask`] with a daemon of any version.
     ///
     /// # Errors
     /// There is no answer.

@@ -2,7 +2,7 @@
 //! may have changed.
 
 use bstr::{BString, ByteSlice};
-use vigil_daemon::client::{Client, Unanswered};
+use vigil_daemon::client::Client;
 use vigil_daemon::fsmonitor::{TokenForm, without_answer};
 use vigil_daemon::protocol::{MonitorQuestion, Request, Response};
 use vigil_daemon::{start, variables};
@@ -47,16 +47,13 @@ fn ask(token: &[u8], environment: &Environment) -> Result<Vec<u8>, String> {
         return Err("VIGIL_NO_DAEMON is set, so no daemon is asked".into());
     }
     let client = Client::for_command(environment);
-    if client.runtime_path().was_slow() {
-        return Err("the daemon was too slow just now, and is left alone for a while".into());
-    }
     let question = Request::Monitor(MonitorQuestion {
         directory: environment.working_directory().to_owned(),
         variables: variables::to_monitor(environment),
         index: environment.get("GIT_INDEX_FILE").map(ToOwned::to_owned),
         token: token.into(),
     });
-    match client.ask(&question) {
+    match client.ask_unless_slow(&question) {
         Ok(answer) => match answer.response {
             Response::Changed(told) => Ok(told),
             Response::Yourself(reason) => Err(raw(&reason).to_string()),
@@ -69,12 +66,6 @@ fn ask(token: &[u8], environment: &Environment) -> Result<Vec<u8>, String> {
             let _ = start::spawn(environment);
             Err(error.to_string())
         }
-        Err(error) => {
-            if let Unanswered::Late { .. } = error {
-                // A script that runs git many times should wait only once.
-                client.runtime_path().note_slow();
-            }
-            Err(error.to_string())
-        }
+        Err(error) => Err(error.to_string()),
     }
 }

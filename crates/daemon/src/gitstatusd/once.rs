@@ -12,7 +12,7 @@ use super::options::Options;
 use super::repositories::{Repositories, of_user};
 use super::request::Request;
 use super::serve::answer;
-use crate::client::{Client, Unanswered};
+use crate::client::Client;
 use crate::protocol::{self, PromptQuestion, Response};
 use crate::start;
 use crate::variables;
@@ -99,9 +99,6 @@ fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -
         return None;
     }
     let client = Client::for_command(environment);
-    if client.runtime_path().was_slow() {
-        return None;
-    }
     let question = protocol::Request::Prompt(PromptQuestion {
         request: PromptRequest {
             skip_index: request.skip_index,
@@ -113,16 +110,11 @@ fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -
         from_git_dir: request.from_git_dir,
         variables: variables::to_send(environment),
     });
-    match client.ask(&question) {
+    match client.ask_unless_slow(&question) {
         Ok(answer) => match answer.response {
             Response::Record(record) => Some(record),
             _ => None,
         },
-        Err(Unanswered::Late { .. }) => {
-            // The next prompts must not wait for the daemon.
-            client.runtime_path().note_slow();
-            None
-        }
         Err(error) if error.calls_for_start() => {
             // A failure to start is ignored: this process answers itself, and the next one tries again.
             let _ = start::spawn(environment);
