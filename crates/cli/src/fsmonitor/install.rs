@@ -153,7 +153,10 @@ fn refuse_if_shared(folder: &Path) -> Result<(), Reply> {
 pub(super) fn uninstall(environment: &Environment, is_global: bool) -> Result<Reply, Reply> {
     let target = ConfigTarget::of(environment, is_global)?;
     let Some(changed) = installed(&target)? else {
-        return Err(Reply::error("it is not installed here"));
+        return Err(Reply::error(&format!(
+            "the monitor is not installed: nothing is recorded in {}",
+            raw_path(&target.folder)
+        )));
     };
     let said = restore(&target, &changed)?;
     if target.scope == Scope::Local {
