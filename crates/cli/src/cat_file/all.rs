@@ -31,7 +31,11 @@ pub(super) fn print(
         Batch::Info | Batch::Commands => Detail::Info,
     };
     let is_contents = what == Detail::Contents;
-    let needs_info = format.wanted() != Wanted::default() || arguments.filter != Filter::Everything;
+    let wanted = format.wanted();
+    let is_filtered = arguments.filter != Filter::Everything;
+    let needs_info = wanted != Wanted::default() || is_filtered;
+    // Only these are found out along chains of deltas.
+    let needs_chains = wanted.kind || wanted.size || is_filtered;
     // Only one thread can rewrite contents, and printing bare names is faster than distributing them.
     let is_alone =
         printer.use_mailmap || arguments.transform.is_some() || !is_contents && !needs_info;
@@ -54,7 +58,7 @@ pub(super) fn print(
             Locations::Packs(all) if is_contents => {
                 Locations::Packs(all.planned_for(limits.threads))
             }
-            Locations::Sorted(all) if is_contents || needs_info => {
+            Locations::Sorted(all) if is_contents || needs_chains => {
                 Locations::Sorted(all.planned_for(limits.threads))
             }
             unplanned => unplanned,
