@@ -264,6 +264,7 @@ mod tests {
         assert!(within.is_match("ab".into()));
         assert!(!within.is_match("".into()));
     }
+
     /// Compiles patterns of an ignore file.
     fn all(patterns: &[(Kind, &str)]) -> Result<Compiled, Abort> {
         let pattern = |(kind, text): &(Kind, &str)| Pattern::from_top(*kind, text.as_bytes(), b"");
