@@ -103,19 +103,15 @@ impl Plan {
         readers: Readers,
         messages: &mut Vec<String>,
     ) -> Result<Option<Self>, Reason> {
-        let Some(index) = pack
-            .index(messages)
-            .filter(|index| index.count() >= COUNT_MIN)
-        else {
-            return Ok(None);
-        };
-        if pack.contents(messages)?.is_none() || !pack.is_in_order(messages) {
+        let index = pack.index(messages);
+        let is_large = index.is_some_and(|index| index.count() >= COUNT_MIN);
+        if !is_large || pack.contents(messages)?.is_none() {
             return Ok(None);
         }
+        let Some((places, offsets)) = pack.in_order(messages) else {
+            return Ok(None);
+        };
         let threads = readers.threads.clamp(1, u8::MAX.into());
-        let places = pack.by_offset(messages);
-        let offsets = places.iter().map(|place| index.offset(place, &pack.shown));
-        let offsets = offsets.collect::<Result<Vec<u64>, _>>()?;
         let headers = read_headers(pack, &offsets, threads);
         let families = share_out(&headers, threads);
         // A copy, so that the memory of the headers is freed.

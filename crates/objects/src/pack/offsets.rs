@@ -24,16 +24,17 @@ impl Pack {
         offsets.map_or(&NO_PLACES, |offsets| &offsets.places)
     }
 
-    /// Whether [`Self::by_offset`] has every position once, with ascending offsets.
-    pub(crate) fn is_in_order(&self, messages: &mut Vec<String>) -> bool {
-        let (Some(offsets), Some(index)) = (self.offsets(messages), self.index(messages)) else {
-            return false;
-        };
+    /// Returns [`Self::by_offset`] with the offset of each object. `None` unless that has every position once, with ascending
+    /// offsets.
+    pub(crate) fn in_order(&self, messages: &mut Vec<String>) -> Option<(&Places, Vec<u64>)> {
+        let (offsets, index) = (self.offsets(messages)?, self.index(messages)?);
+        if !offsets.git_offsets.is_empty() {
+            return None;
+        }
         let all = offsets.places.iter();
-        let all: Option<Vec<u64>> = all
-            .map(|place| index.offset(place, &self.shown).ok())
-            .collect();
-        offsets.git_offsets.is_empty() && all.is_some_and(|all| self.ascend(&all))
+        let all = all.map(|place| index.offset(place, &self.shown).ok());
+        let all: Vec<u64> = all.collect::<Option<_>>()?;
+        self.ascend(&all).then_some((&offsets.places, all))
     }
 
     fn offsets(&self, messages: &mut Vec<String>) -> Option<&ByOffset> {
