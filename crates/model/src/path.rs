@@ -15,13 +15,14 @@ pub fn parent(path: &BStr) -> &BStr {
 
 /// The part of `path` after its last `/`.
 pub fn file_name(path: &BStr) -> &BStr {
-    match path.rfind_byte(b'/') {
-        Some(at) => path
-            .get(at.saturating_add(1)..)
-            .unwrap_or_default()
-            .as_bstr(),
-        None => path,
-    }
+    path.get(name_start(path)..).unwrap_or_default().as_bstr()
+}
+
+/// Where the file name begins in `path`: after its last `/`.
+#[inline]
+pub fn name_start(path: &[u8]) -> usize {
+    path.rfind_byte(b'/')
+        .map_or(0, |slash| slash.saturating_add(1))
 }
 
 /// Whether a directory of the working tree can have this name. An empty name, `.` and `..` would mean another directory, and

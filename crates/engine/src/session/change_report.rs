@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::repository::Repository;
-use vigil_model::path::{file_name, join};
+use vigil_model::path::{file_name, join, parent};
 use vigil_model::tracked::Tracked;
 use vigil_scan::SilentPaths;
 use vigil_watch::{Changes, WatchedTree};
@@ -220,8 +220,7 @@ impl<'t> Paths<'t> {
         if self.is_everything {
             return;
         }
-        let folders = path.rfind_byte(b'/').and_then(|at| path.get(..at));
-        let mut names = folders.unwrap_or_default().split_str("/");
+        let mut names = parent(path.as_ref()).split_str("/");
         match names.any(is_refused) {
             true => self.is_everything = true,
             false => drop(self.reported.insert(path)),

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Access, access};
 use vigil_linux::{Errno, errno};
+use vigil_model::path::name_start;
 use vigil_model::raw_text::raw;
 
 use super::branch::{Branch, RefLocation};
@@ -446,7 +447,7 @@ impl<'a, 'e> Loader<'a, 'e> {
                     "error: relative config includes must come from files",
                 ));
             };
-            let folder = from.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+            let folder = name_start(from);
             name = [from.get(..folder).unwrap_or_default(), &name]
                 .concat()
                 .into();

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bstr::{BStr, BString, ByteSlice};
 use sha1::{Digest, Sha1};
 use vigil_linux::errno;
+use vigil_model::path::name_start;
 
 use super::compiled::Compiled;
 use super::file::parse;
@@ -392,10 +393,9 @@ impl Subinclude {
 pub(super) fn subincluded(folder: &Path, text: &[u8]) -> (PathBuf, PathBuf) {
     let whole = folder.join(path_of(text));
     let whole = bytes_of(&whole);
-    let start = whole
-        .rfind_byte(b'/')
-        .map_or(0, |slash| slash.saturating_add(1));
-    let (directory, name) = whole.split_at_checked(start).unwrap_or_default();
+    let (directory, name) = whole
+        .split_at_checked(name_start(whole))
+        .unwrap_or_default();
     let directory = path_of(&normal_path(directory)).to_owned();
     let file = directory.join(path_of(name));
     (directory, file)

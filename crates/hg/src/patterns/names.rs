@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_model::path::name_start;
 
 use super::kinds::{Kind, Pattern};
 
@@ -133,9 +134,7 @@ impl Names {
         if self.endings.is_empty() {
             return false;
         }
-        let start = path.rfind_byte(b'/');
-        let start = start.map_or(0, |slash| slash.saturating_add(1));
-        let start = start.max(path.len().saturating_sub(ENDING_LEN_MAX));
+        let start = name_start(path).max(path.len().saturating_sub(ENDING_LEN_MAX));
         let last = path.get(start..).unwrap_or_default();
         let mut dots = last.iter().enumerate().filter(|(_, byte)| **byte == b'.');
         dots.any(|(dot, _)| has(&self.endings, last.get(dot..).unwrap_or_default()))

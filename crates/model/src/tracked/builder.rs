@@ -7,7 +7,7 @@ use super::blocks::{DirNumber, ROOT};
 use super::layout::{FileRecord, Header, SegmentRecord, SubdirRecord};
 use super::sums::Sums;
 use crate::index::{Entry, EntryFlags, EntrySink, Index};
-use crate::path::directory_len;
+use crate::path::{directory_len, name_start};
 
 /// A directory with more files than this keeps them in segments.
 const INLINE_FILES_MAX: usize = 512;
@@ -106,9 +106,7 @@ impl<P: BlockSink> Builder<P> {
 
     /// Adds the next entry, in the order of the index.
     pub fn push(&mut self, path: &BStr, entry: &Entry) {
-        let mut dir_len = path
-            .rfind_byte(b'/')
-            .map_or(0, |slash| slash.saturating_add(1));
+        let mut dir_len = name_start(path);
         let mut is_same_directory = path.get(..dir_len) == Some(self.path.as_slice());
         if !is_same_directory {
             dir_len = directory_len(path);

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
 
+use vigil_model::path::name_start;
 use vigil_model::wildmatch::{self, Flags};
 
 /// The longest suffix (`*.extension`) that is looked up by hash; longer ones are compared one by one.
@@ -400,7 +401,7 @@ pub(super) struct Probe<'a> {
 
 impl<'a> Probe<'a> {
     pub(super) fn new(path: &'a [u8], is_dir: bool) -> Self {
-        let name_start = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+        let name_start = name_start(path);
         let name = path.get(name_start..).unwrap_or_default();
         let mut suffix_hashes = [HASH_SEED; SUFFIX_LEN_MAX + 1];
         let mut hash = HASH_SEED;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_model::path::name_start;
 use vigil_stamp::paths::{bytes_of, real_path};
 
 /// Why a path as given is not in the working tree.
@@ -40,7 +41,7 @@ fn normalize(path: &[u8], mut prefix_len: usize) -> Option<(BString, usize)> {
             b"" | b"." => {}
             b".." => {
                 let above = normalized.strip_suffix(b"/")?;
-                let len = above.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+                let len = name_start(above);
                 normalized.truncate(len);
                 prefix_len = prefix_len.min(len);
             }

@@ -3,6 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::trim;
+use vigil_model::path::name_start;
 
 use crate::hg::json::{self, Letters};
 use crate::reply::bytes;
@@ -145,10 +146,9 @@ fn utf8(text: &BStr) -> Result<&str, Abort> {
 
 /// Splits a path into directory and name, like Python's `posixpath.split`.
 fn split_path(path: &[u8]) -> (&[u8], &[u8]) {
-    let start = path
-        .rfind_byte(b'/')
-        .map_or(0, |slash| slash.saturating_add(1));
-    let (directory, name) = path.split_at_checked(start).unwrap_or((path, b""));
+    let (directory, name) = path
+        .split_at_checked(name_start(path))
+        .unwrap_or((path, b""));
     let trimmed = directory.trim_end_with(|letter| letter == '/');
     match trimmed.is_empty() {
         true => (directory, name),

@@ -5,9 +5,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString};
 use gix_hash::Kind;
 use vigil_linux::process::cores;
+use vigil_model::path::{name_start, parent};
 use vigil_objects::parallel::spawn_or_run;
 
 use super::{Folders, Loose, Raw, Unread, list, read, read_at};
@@ -62,9 +63,7 @@ fn names_under(folders: Folders<'_>, prefix: &BStr, unread: &Unread) -> Vec<BStr
     } else {
         prefix
     };
-    let top = prefix
-        .get(..prefix.rfind_byte(b'/').unwrap_or(0))
-        .unwrap_or_default();
+    let top = parent(prefix);
     let mut names = Vec::new();
     let mut add = |folder: &Path| {
         list(folder, top, unread, &mut |found| {
@@ -116,7 +115,7 @@ impl<'a> Reader<'a> {
 
     /// Opens the directory of the reference `name`. Returns where the name of its file begins.
     fn enter(&mut self, name: &[u8]) -> usize {
-        let start = name.rfind_byte(b'/').map_or(0, |at| at + 1);
+        let start = name_start(name);
         let folder = name.get(..start).unwrap_or_default();
         if self.folder.as_ref().is_none_or(|(held, _)| *held != folder) {
             let path = self.folders.of(name).join(OsStr::from_bytes(folder));

@@ -1,6 +1,7 @@
 //! Packed references in their written form, for callers that need little of each: nothing is copied or decoded.
 
 use bstr::{BStr, ByteSlice};
+use vigil_model::path::name_start;
 
 use super::{Packed, Records};
 
@@ -158,7 +159,7 @@ impl Packed {
 
     /// Returns the line of `record` without the last component of the name.
     fn start_of(&self, record: &Skimmed<'_>) -> &[u8] {
-        let folder = record.name.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+        let folder = name_start(record.name);
         let len = self.hash.len_in_hex() + 1 + folder;
         let line = self.bytes.get(record.at..);
         line.and_then(|line| line.get(..len)).unwrap_or_default()
