@@ -1,11 +1,12 @@
 //! `--format=line`: a single line of named numbers (docs/watch.md).
 
-use bstr::{BStr, ByteSlice};
+use bstr::ByteSlice;
 use vigil_engine::status::{Change, Status};
 use vigil_git::refs::Head;
 use vigil_history::branch::{BranchStatus, Distance};
 use vigil_model::quote::{QuoteRule, append_quoted};
 
+use super::branch_name::branch_name;
 use super::presentation::Presentation;
 
 /// Stands for what is unknown or absent.
@@ -57,12 +58,12 @@ fn append_branch(out: &mut Vec<u8>, branch: Option<&BranchStatus>) {
         None => out.extend_from_slice(ABSENT.as_bytes()),
         Some(Head::Detached(id)) => out.extend_from_slice(format!("({id})").as_bytes()),
         Some(Head::Branch { name, .. }) => {
-            let short = name.strip_prefix(b"refs/heads/").unwrap_or(name);
+            let short = branch_name(name.as_ref()).unwrap_or(name.as_ref());
             let rule = QuoteRule {
                 spaces: true,
                 ..QUOTED
             };
-            append_quoted(out, BStr::new(short), rule);
+            append_quoted(out, short, rule);
         }
     }
 }

@@ -9,8 +9,6 @@ use vigil_daemon::{Declined, Printed, StatusWriter};
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
-use vigil_git::operation::comment_prefix;
-use vigil_git::repository::settings::Settings;
 use vigil_model::raw_text::{message_bytes, text_bytes};
 
 use super::arguments::Arguments;
@@ -86,16 +84,12 @@ impl StatusWriter for DaemonStatusWriter {
 /// Reads the settings for printing, and whether the configuration mentions a pager.
 fn settings(session: &Session) -> Result<(PrintSettings, bool), Declined> {
     let repository = session.repository();
-    let mut print = PrintSettings::default();
-    let settings = Settings::read_with(repository, |entry| print.take(entry))
-        .map_err(|error| Declined::ForNow(message_bytes(&error)))?;
+    let (settings, print) =
+        PrintSettings::read(repository).map_err(|error| Declined::ForNow(message_bytes(&error)))?;
     if !settings.warnings.is_empty() {
         let reason = "there is something to say of the configuration";
         return Err(Declined::ForNow(reason.into()));
     }
-    print.comment_prefix = settings
-        .display_comment_prefix
-        .then(|| comment_prefix(&repository.config));
     let pages = repository.config.every("pager.status").next().is_some();
     Ok((print, pages))
 }

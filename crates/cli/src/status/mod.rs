@@ -15,7 +15,6 @@ use bstr::BString;
 use vigil_engine::session::{Session, SessionError};
 use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
-use vigil_git::operation::comment_prefix;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
 
@@ -85,12 +84,8 @@ fn answer_in(
 ) -> Result<Reply, Reply> {
     // Programs that the engine starts run at the top of the working tree, like those that git starts.
     inside::enter(&repository)?;
-    let mut print = PrintSettings::default();
-    let settings = Settings::read_with(&repository, |entry| print.take(entry))
+    let (settings, print) = PrintSettings::read(&repository)
         .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
-    print.comment_prefix = settings
-        .display_comment_prefix
-        .then(|| comment_prefix(&repository.config));
     let warnings = settings.warnings.clone();
     let reply = answer_with(repository, settings, &print, arguments, kept);
     Ok(reply.unwrap_or_else(|complaint| complaint).after(&warnings))
@@ -104,10 +99,9 @@ fn answer_with(
     arguments: &[BString],
     kept: &mut Option<Session>,
 ) -> Result<Reply, Reply> {
-    let refuse = |error: SessionError| Reply::gave_up(&error.messages(), error.label(), &error);
     // git checks the whole configuration before it looks at the command line.
-    let session =
-        Session::open_with(repository, settings, false, FilterStderr::Inherit).map_err(refuse)?;
+    let session = Session::open_with(repository, settings, false, FilterStderr::Inherit)
+        .map_err(inside::refuse)?;
     let session = kept.insert(session);
     session.check_in_submodules(PrintSettings::check);
     let repository = session.repository();
@@ -125,7 +119,7 @@ fn answer_with(
     let mut status = session.status(&plan.request);
     // Attributes or rules for submodules are missing that a partial clone left out. git fetches them.
     if status.as_ref().is_err_and(SessionError::is_of_fetching) {
-        session.fetch_missing().map_err(refuse)?;
+        session.fetch_missing().map_err(inside::refuse)?;
         // The second look has the messages of the first again.
         session.take_messages();
         status = session.status(&plan.request);
@@ -140,7 +134,7 @@ fn answer_with(
         return Err(refusal);
     }
     let status = status.map_err(|error| {
-        let mut reply = refuse(error);
+        let mut reply = inside::refuse(error);
         reply.stderr.splice(
             ..0,
             lines(&session.take_messages(), plan.hint_colors.as_ref()),

@@ -2,6 +2,9 @@
 
 use bstr::{BString, ByteSlice};
 use vigil_git::config::{Entry, Error};
+use vigil_git::operation::comment_prefix;
+use vigil_git::repository::Repository;
+use vigil_git::repository::settings::Settings;
 use vigil_model::raw_text::raw;
 
 use super::column_style::ColumnStyle;
@@ -94,6 +97,19 @@ const IN_PATCHES: [&str; 23] = [
 ];
 
 impl PrintSettings {
+    /// Reads the settings of `repository`, and those for printing.
+    ///
+    /// # Errors
+    /// git refuses a value.
+    pub(super) fn read(repository: &Repository) -> Result<(Settings, Self), Error> {
+        let mut print = Self::default();
+        let settings = Settings::read_with(repository, |entry| print.take(entry))?;
+        print.comment_prefix = settings
+            .display_comment_prefix
+            .then(|| comment_prefix(&repository.config));
+        Ok((settings, print))
+    }
+
     /// Checks one entry; `false` if it is not about printing.
     ///
     /// # Errors
