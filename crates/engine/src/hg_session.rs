@@ -11,6 +11,7 @@ mod ignored_changes;
 mod known_ignored;
 mod known_phase;
 mod known_sparse;
+mod on_disk;
 mod own_folders;
 mod patterns;
 mod recorded;
@@ -34,12 +35,11 @@ use vigil_hg::patterns::{Ignore, LoadedIgnore};
 use vigil_hg::repository::Repository;
 use vigil_hg::sparse::Sparse;
 use vigil_linux::stat::stat_path;
-use vigil_model::HashKind;
-use vigil_model::clock::{ClockMark, untrusted_since};
+use vigil_model::clock::ClockMark;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_scan::{Findings, Focus, ScanError, ScanMemory, Watch};
 use vigil_stamp::{Stamp, trust};
-use vigil_store::{PublishOutcome, Steps, Store, StoreError};
+use vigil_store::Store;
 use vigil_watch::Watcher;
 
 use self::compared::ComparedFiles;
@@ -52,11 +52,11 @@ use self::patterns::KnownPatterns;
 use self::recorded::Recorded;
 use crate::hg_status::{HgQuestion, HgRequest, HgStatus, RecordedFiles, ScanInputs, status_of};
 use crate::hg_system::HgSystem;
-use crate::session::kept::{basis, looked_at};
+use crate::session::looked_at::{basis, looked_at};
 use crate::session::watch_basis::WatchPositions;
 use crate::session::watched::{ChangeFilter, FindingsKey, Found, WatchedFindings, top_of};
 use crate::session::{Basis, WatchReport};
-use crate::state::{State, StateReport, ToSave};
+use crate::state::{self, State};
 
 pub use state_place::{in_repository, places};
 pub use working_copy::{HgWorkingCopy, is_innermost, root_around};
@@ -460,109 +460,11 @@ impl HgSession {
         Ok(())
     }
 
-    fn open_state(&mut self) {
-        if self.state.is_none() && !self.places.is_empty() {
-            let in_repository = in_repository(&self.dot_hg);
-            let stores = self.places.clone();
-            self.state = Some(State::open(in_repository, stores, &self.root, self.mark));
-        }
-    }
-
-    /// Reports on the state on disk; `None` if the session was given no place for one.
-    pub fn state_report(&mut self) -> Option<StateReport> {
-        self.open_state();
-        let path = self.dot_hg.join("dirstate");
-        let state = self.state.as_ref()?;
-        Some(state.report(HashKind::Sha1, &path))
-    }
-
     /// Forgets everything that rests on stamps if the clock was set back since the session began to look.
     fn forget_if_clock_went_back(&mut self) {
-        let now = trust::mark_of_run(self.mark.boot);
-        if self.recorded.is_some() && untrusted_since(&self.mark, &now).is_some() {
+        if self.recorded.is_some() && state::clock_went_back(&mut self.mark, self.state.as_mut()) {
             self.recorded = None;
-            self.mark = now;
-            if let Some(state) = &mut self.state {
-                state.distrust(now);
-            }
         }
-    }
-
-    /// Writes to the state on disk what it lacks. Call this after an answer.
-    ///
-    /// # Errors
-    /// The state could not be written. No answer depends on that.
-    pub fn save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
-        let (Some(state), Some(recorded)) = (&mut self.state, &mut self.recorded) else {
-            return Ok(PublishOutcome::Unchanged);
-        };
-        if !recorded.needs_saving() {
-            return Ok(PublishOutcome::Unchanged);
-        }
-        if let Err(damage) = recorded.tracked.check() {
-            state.forget(&damage);
-            self.recorded = None;
-            return Ok(PublishOutcome::Unchanged);
-        }
-        if state.is_superseded() {
-            // What is in memory does not belong to the state that is published now.
-            self.state = None;
-            match self.watched.is_some() {
-                // Looking at everything again would cost more than writing it all: the next save replaces the published state.
-                true => {
-                    recorded.tree_diff = None;
-                    self.open_state();
-                }
-                // The next question starts from the published state.
-                false => self.recorded = None,
-            }
-            return Ok(PublishOutcome::Superseded);
-        }
-        let published = state.save(
-            &ToSave {
-                file: &recorded.file,
-                tracked: &recorded.tracked,
-                tree_diff: recorded.tree_diff.as_ref(),
-                memory: recorded.memory.as_ref(),
-                staged: None,
-                head_tree: None,
-            },
-            steps,
-        )?;
-        if published.is_on_disk() {
-            recorded.mark_saved();
-        }
-        if published.is_new() && self.watched.is_some() {
-            let memory = recorded.memory.as_mut();
-            state.use_published_blocks(&recorded.file, &mut recorded.tracked, memory);
-        }
-        Ok(published)
-    }
-
-    /// Replaces the mappings of the state and the dirstate by copies in memory, if there is room for them.
-    fn copy_files_to_memory(&self) {
-        if let Some(state) = &self.state {
-            state.copy_to_memory();
-        }
-        if let Some(recorded) = &self.recorded {
-            recorded.dirstate.copy_to_memory();
-        }
-    }
-
-    /// Whether the state on disk turned out to be damaged. If so, forgets it and what was made of it.
-    fn drop_damaged_state(&mut self) -> bool {
-        let checked = self
-            .recorded
-            .as_ref()
-            .map(|recorded| recorded.tracked.check());
-        let Some(Err(damage)) = checked else {
-            return false;
-        };
-        self.recorded = None;
-        if let Some(state) = &mut self.state {
-            state.forget(&damage);
-        }
-        true
     }
 
     /// The number of recorded files, or 0 if the dirstate was not read.

@@ -28,15 +28,17 @@ mod ignored_changes;
 mod ignoring;
 mod index;
 pub mod judging;
-pub(crate) mod kept;
+mod kept;
 mod linked;
 mod long;
+pub(crate) mod looked_at;
 mod looks;
 mod merged_in_conflict;
 mod missed_rules;
 mod monitored;
 mod nested_sessions;
 mod object_mode;
+mod on_disk;
 mod patches;
 mod path_question;
 mod prompt;
@@ -289,14 +291,6 @@ impl Session {
                 self.copy_state_to_memory();
             }
             false => self.objects.rest(),
-        }
-    }
-
-    fn copy_state_to_memory(&self) {
-        if self.holds_no_files
-            && let Some(state) = &self.state
-        {
-            state.copy_to_memory();
         }
     }
 

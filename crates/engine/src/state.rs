@@ -25,7 +25,7 @@ use vigil_git::repository::Repository;
 use vigil_git::staged::StagedDiff;
 use vigil_git::state_place::{self, places};
 use vigil_scan::ScanMemory;
-use vigil_stamp::trust::{FileSystem, FileSystemTrust};
+use vigil_stamp::trust::{self, FileSystem, FileSystemTrust};
 use vigil_store::{
     BlockSource, Changes, NoState, PublishOutcome, Snapshot, Steps, Store, StoreError, Table,
 };
@@ -102,6 +102,31 @@ impl BlockSource for TrackedBlocks<'_> {
     fn is_whole(&self) -> bool {
         self.0.check().is_ok()
     }
+}
+
+/// Whether the clock was set back since `mark`, before which nothing was looked at. If so, that is now, and nothing that
+/// `state` recorded earlier proves anything.
+pub(crate) fn clock_went_back(mark: &mut ClockMark, state: Option<&mut State>) -> bool {
+    let now = trust::mark_of_run(mark.boot);
+    let went_back = untrusted_since(mark, &now).is_some();
+    if went_back {
+        *mark = now;
+        if let Some(state) = state {
+            state.distrust(now);
+        }
+    }
+    went_back
+}
+
+/// Whether `state` turned out to be damaged, by the files `tracked` that came from it. If so, nothing more is taken from it.
+pub(crate) fn forget_if_damaged(state: Option<&mut State>, tracked: Option<&Tracked>) -> bool {
+    let Some(Err(damage)) = tracked.map(Tracked::check) else {
+        return false;
+    };
+    if let Some(state) = state {
+        state.forget(&damage);
+    }
+    true
 }
 
 impl State {
@@ -248,7 +273,7 @@ impl State {
     }
 
     /// Notes that the clock was set back: nothing that was recorded before `mark` proves anything.
-    pub(crate) fn distrust(&mut self, mark: ClockMark) {
+    fn distrust(&mut self, mark: ClockMark) {
         self.untrusted_since = Some(Timestamp::MIN);
         self.mark = mark;
     }

@@ -5,9 +5,9 @@ use tempfile::TempDir;
 use vigil_hg::checkout::Phase;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::subrepositories::Subrepositories;
-use vigil_model::ObjectId;
+use vigil_model::{HashKind, ObjectId};
 use vigil_scan::System;
-use vigil_store::NoSteps;
+use vigil_store::{NoSteps, PublishOutcome};
 
 use super::*;
 use crate::hg_system::{HgSystemInputs, Ignored};

@@ -8,7 +8,6 @@ use bstr::BString;
 use gix_hash::ObjectId;
 use vigil_linux::process::thread_builder;
 use vigil_linux::stat::stat_path;
-use vigil_model::clock::untrusted_since;
 use vigil_model::index::{CacheTree, Index};
 use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
 use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
@@ -16,19 +15,15 @@ use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 use super::Session;
 use super::error::SessionError;
 use super::sparse_directories::{self, Presence, WrittenSparse};
-use crate::removal;
-use crate::state::{HeadTree, Recorded, StagedBase, State, ToSave};
+use crate::state::{self, HeadTree, Recorded, StagedBase};
 use vigil_git::index_file::{self, IndexFile, LoadedIndex, LoadedTree};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository};
 use vigil_git::staged::StagedDiff;
-use vigil_git::state_place;
 use vigil_rules::sparse::SparseCheckout;
 use vigil_scan::ScanMemory;
-use vigil_stamp::trust;
-use vigil_store::{NoSteps, PublishOutcome, Steps, StoreError};
 
 /// An index and what was derived from it.
 pub(super) struct IndexState {
@@ -49,7 +44,7 @@ pub(super) struct IndexState {
     /// HEAD's tree, if the next process may rely on it.
     pub(super) head_tree: Option<HeadTree>,
     /// How the tracked files differ from those in the state on disk; `None` if it has none.
-    tree_diff: Option<TreeDiff>,
+    pub(super) tree_diff: Option<TreeDiff>,
     /// Whether anything else is not in the state on disk.
     pub(super) is_dirty: bool,
     /// A unique number for each index that was read.
@@ -123,6 +118,20 @@ impl IndexState {
         let is_old =
             |tree_diff: &TreeDiff| !is_new(tree_diff) && !tree_diff.removed.contains(&number);
         self.memory.is_some() && self.tree_diff.as_ref().is_some_and(is_old)
+    }
+
+    /// Whether anything is not in the state on disk.
+    pub(super) fn needs_saving(&self) -> bool {
+        let tree_diff = self.tree_diff.as_ref();
+        self.is_dirty
+            || tree_diff.is_none_or(|tree_diff| !tree_diff.is_empty())
+            || self.memory.as_ref().is_some_and(ScanMemory::is_dirty)
+    }
+
+    /// Notes that everything is in the state on disk.
+    pub(super) fn mark_saved(&mut self) {
+        self.tree_diff = Some(TreeDiff::default());
+        self.is_dirty = false;
     }
 
     fn dirs(&self) -> usize {
@@ -200,7 +209,7 @@ impl IndexState {
 impl Session {
     /// Whether the index in memory is still valid: its file is the same by `is_same`, and the right directories are expanded.
     pub(super) fn holds_index(&mut self, is_same: impl FnOnce(&IndexFile) -> bool) -> bool {
-        self.look_at_the_clock();
+        self.forget_if_clock_went_back();
         let top = self.repository.work_tree.as_deref();
         let state = self.index.as_mut();
         state.is_some_and(|state| is_same(&state.file) && state.is_expansion_current(top))
@@ -301,14 +310,9 @@ impl Session {
     }
 
     /// Forgets everything that rests on stamps if the clock was set back since the session began to look.
-    fn look_at_the_clock(&mut self) {
-        let now = trust::mark_of_run(self.mark.boot);
-        if self.index.is_some() && untrusted_since(&self.mark, &now).is_some() {
+    fn forget_if_clock_went_back(&mut self) {
+        if self.index.is_some() && state::clock_went_back(&mut self.mark, self.state.as_mut()) {
             self.index = None;
-            self.mark = now;
-            if let Some(state) = &mut self.state {
-                state.distrust(now);
-            }
         }
     }
 
@@ -430,100 +434,6 @@ impl Session {
             return Err(repository::Error::Refused(text).into());
         }
         Ok(())
-    }
-
-    /// Writes what is new to the state on disk. Call this after an answer: it saves the next process work, and no client waits
-    /// for it.
-    ///
-    /// # Errors
-    /// The state could not be written. No answer depends on that.
-    pub fn save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
-        let saved = self.try_save(steps);
-        if let Some(nested) = &mut self.nested {
-            nested.save();
-        }
-        self.copy_state_to_memory();
-        saved
-    }
-
-    /// Does the same unless somebody may be removing the repository. Only later questions would have been faster for what cannot be
-    /// written.
-    pub(super) fn save_if_left_alone(&mut self) {
-        let folder = state_place::in_repository(&self.repository);
-        if !removal::may_be_under_way(&folder) {
-            drop(self.take_dropped_states());
-            let _ = self.save(&NoSteps);
-        }
-    }
-
-    fn try_save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
-        let (Some(state), Some(index)) = (&mut self.state, &mut self.index) else {
-            return Ok(PublishOutcome::Unchanged);
-        };
-        let is_dirty = index.is_dirty
-            || index
-                .tree_diff
-                .as_ref()
-                .is_none_or(|tree_diff| !tree_diff.is_empty())
-            || index.memory.as_ref().is_some_and(ScanMemory::is_dirty);
-        if !is_dirty || !index.is_as_written() || index.tracked.check().is_err() {
-            return Ok(PublishOutcome::Unchanged);
-        }
-        if state.is_superseded() {
-            // What is in memory does not match what is published now.
-            self.state = State::of(&self.repository, self.mark);
-            match self.watched.is_some() {
-                // Looking at everything again would cost more than writing everything: the next save replaces what is published.
-                true => index.tree_diff = None,
-                // The next question starts from what is published.
-                false => self.index = None,
-            }
-            return Ok(PublishOutcome::Superseded);
-        }
-        let has_replacements = self.objects.history().has_replacements();
-        let staged = index.staged.as_ref();
-        let staged = staged.filter(|staged| staged.max.is_none() && !has_replacements);
-        let published = state.save(
-            &ToSave {
-                file: &index.file,
-                tracked: &index.tracked,
-                tree_diff: index.tree_diff.as_ref(),
-                memory: index.memory.as_ref(),
-                staged: staged.map(|staged| (staged.compared, &*staged.diff)),
-                head_tree: index.head_tree.as_ref(),
-            },
-            steps,
-        )?;
-        if published.is_on_disk() {
-            index.tree_diff = Some(TreeDiff::default());
-            index.is_dirty = false;
-        }
-        if published.is_new() && self.watched.is_some() {
-            state.use_published_blocks(&index.file, &mut index.tracked, index.memory.as_mut());
-        }
-        Ok(published)
-    }
-
-    /// Takes the reasons why states on disk were not used since the last call, one line each. They help to find the cause of a
-    /// slow answer.
-    pub fn take_dropped_states(&mut self) -> Vec<String> {
-        self.state
-            .as_mut()
-            .map(State::take_dropped)
-            .unwrap_or_default()
-    }
-
-    /// Whether the state on disk turned out to be damaged. If so, it is forgotten, and so is everything derived from it.
-    pub(super) fn drop_damaged_state(&mut self) -> bool {
-        let checked = self.index.as_ref().map(|index| index.tracked.check());
-        let Some(Err(damage)) = checked else {
-            return false;
-        };
-        self.index = None;
-        if let Some(state) = &mut self.state {
-            state.forget(&damage);
-        }
-        true
     }
 
     fn read_index<T>(

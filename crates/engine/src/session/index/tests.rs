@@ -12,7 +12,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_model::request::UntrackedMode;
 use vigil_rules::pathspec::Pathspec;
-use vigil_store::NoSteps;
+use vigil_store::{NoSteps, PublishOutcome};
 use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
@@ -282,7 +282,7 @@ fn stamps_prove_nothing_after_the_clock_was_set_back() {
     let mut session = ask_until_saved(&sandbox);
     // As if the clock had been ten seconds ahead when the session began.
     session.mark.wall.s += 10;
-    session.look_at_the_clock();
+    session.forget_if_clock_went_back();
     assert!(session.index.is_none());
     session.status(&StatusRequest::default()).unwrap();
     let state = session.index.as_ref().unwrap();

@@ -7,6 +7,7 @@ use vigil_model::tracked::{DirectoryBlock, Header, ROOT, SegmentRecord, SubdirRe
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::*;
+use vigil_git::state_place;
 use vigil_store::{Changes, Snapshot, Table};
 
 /// Returns the published state.
