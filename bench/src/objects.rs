@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::Serialize;
 
 use crate::Done;
@@ -128,7 +129,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
         });
     }
     tasks.push(Task {
-        title: "one object after the other, each",
+        title: "one object after the other, on one core, each",
         repository,
         work: Work::Dialogue,
         rounds: of_rounds(7),
@@ -296,6 +297,30 @@ fn sample_ids(peers: &[Peer], repository: &Path) -> Done<Vec<String>> {
     Ok(ids.into_iter().step_by(step).take(REQUESTS).collect())
 }
 
+/// Keeps this thread, and the programs that it starts, on one core while it lives. Otherwise most of the time of a short dialogue
+/// may go to waking an idle core, twice per answer, and the scheduler decides whether it does.
+struct OnOneCore {
+    before: CpuSet,
+}
+
+impl OnOneCore {
+    fn begin() -> Done<Self> {
+        let before = sched_getaffinity(None)?;
+        let first = (0..CpuSet::MAX_CPU).find(|core| before.is_set(*core));
+        let mut one = CpuSet::new();
+        one.set(first.ok_or("no core")?);
+        sched_setaffinity(None, &one)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for OnOneCore {
+    fn drop(&mut self) {
+        // It fails only if those cores are gone; then any are right.
+        let _ = sched_setaffinity(None, &self.before);
+    }
+}
+
 /// The median time of an object.
 fn time_per_object(peer: &Peer, repository: &Path, ids: &[String]) -> Done<Duration> {
     let is_floor = Some(peer.program.as_path()) == std::env::current_exe().ok().as_deref();
@@ -303,6 +328,7 @@ fn time_per_object(peer: &Peer, repository: &Path, ids: &[String]) -> Done<Durat
         true => &["echo"],
         false => &["cat-file", "--batch"],
     };
+    let _on_one_core = OnOneCore::begin()?;
     let mut child = command(&peer.program, arguments, repository)
         .stdin(Stdio::piped())
         .spawn()?;
