@@ -26,6 +26,7 @@ mod refusals;
 mod session;
 mod settings;
 mod show;
+mod store_settings;
 mod subject;
 mod subrepositories;
 mod template;

@@ -7,7 +7,7 @@ use vigil_hg::repository::Repository;
 use vigil_stamp::paths::bytes_of;
 
 use super::arguments::Arguments;
-use super::{extensions, settings};
+use super::{extensions, settings, store_settings};
 use crate::reply::bytes;
 
 /// Refuses what only Mercurial can answer about the opened `repository`, and what it refuses there.
@@ -71,10 +71,11 @@ pub(super) fn checked(
     let repository = opened.map_err(not_opened)?;
     repository.requirements.check().map_err(not_opened)?;
     extensions::check_required(config, &repository.requirements).map_err(not_opened)?;
-    match settings::unsupported_upgrade(config, &repository.requirements)? {
-        Some(unsupported) => Err(Abort::unsupported(unsupported)),
-        None => Ok(repository),
+    if let Some(unsupported) = settings::unsupported_upgrade(config, &repository.requirements)? {
+        return Err(Abort::unsupported(unsupported));
     }
+    store_settings::check(config, &repository.requirements)?;
+    Ok(repository)
 }
 
 /// Refuses questions that a daemon does not answer.

@@ -399,7 +399,9 @@ pub(super) fn unsupported_upgrade(
 ) -> Result<Option<BString>, Abort> {
     for (name, default, required) in AUTOMATIC {
         let automatic = format!("{name}.automatic-upgrade-of-mismatching-repositories");
-        if !config.boolean("format", &automatic, false)? {
+        let is_automatic = config.boolean("format", &automatic, false)?;
+        config.boolean("format", format!("{automatic}:quiet"), false)?;
+        if !is_automatic {
             continue;
         }
         let is_wanted = config.boolean("format", name, default)?;

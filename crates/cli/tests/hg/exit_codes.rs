@@ -208,6 +208,46 @@ fn a_file_is_trusted_by_the_words_of_a_list() {
 }
 
 #[test]
+fn wrong_settings_of_the_store_are_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        for setting in [
+            "format.manifestcachesize=x",
+            "format.chunkcachesize=1.5",
+            "storage.revlog.optimize-delta-parent-choice=",
+            "storage.revlog.reuse-external-delta=x",
+            "storage.revlog.reuse-external-delta-parent=x",
+            "format.generaldelta=x",
+            "experimental.maxdeltachainspan=1tb",
+            "experimental.maxdeltachainspan=1.5kb",
+            "experimental.sparse-read=x",
+            "experimental.sparse-read.min-gap-size=x",
+            "format.maxchainlen=1__0",
+            "format.maxchainlen= 1_0 ",
+            "storage.revlog.zlib.level=x",
+            "storage.revlog.zlib.level=10",
+            "storage.revlog.zlib.level=9",
+            "storage.revlog.zstd.level=-1",
+            "experimental.rust.index=x",
+            "storage.revlog.persistent-nodemap.mmap=x",
+            "devel.persistent-nodemap=x",
+            "devel.check-locks=x",
+        ] {
+            working.assert_same_as_hg(&["status", "--config", setting]);
+        }
+        // What is not read may be anything.
+        let unused = [
+            "storage.revlog.reuse-external-delta=no",
+            "storage.revlog.reuse-external-delta-parent=x",
+            "format.generaldelta=x",
+        ];
+        let unused = unused.map(|setting| ["--config", setting]);
+        working.assert_same_as_hg(&[&["status"][..], unused.as_flattened()].concat());
+    }
+}
+
+#[test]
 fn what_is_not_trusted_is_said_whenever_mercurial_reads_it() {
     for hg in hg_programs() {
         let working = WorkingCopy::with_config(&hg, "[format]\nuse-share-safe=yes\n");
