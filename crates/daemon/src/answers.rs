@@ -392,7 +392,7 @@ impl Answers {
             return Err(declined("there is no repository"));
         };
         let since = Token::parse(&question.token).map(|token| token.0);
-        let slot = self.sessions.slot(key.clone());
+        let slot = self.slot(key.clone());
         let tell = |session: &mut Session, _| {
             decline_for_client(session, &question.variables)?;
             let index = question.index.as_ref();
@@ -532,13 +532,23 @@ impl Answers {
         })
     }
 
+    /// Returns the slot for `key`. If nothing was kept before, the thread that works ahead did not know when to take a sample.
+    fn slot(&self, key: Key) -> Arc<Slot> {
+        let was_empty = self.sessions.is_empty();
+        let slot = self.sessions.slot(key);
+        if was_empty {
+            self.wake();
+        }
+        slot
+    }
+
     fn answer_by<T>(
         &self,
         key: Key,
         open: impl FnOnce() -> Result<WorkingCopy, Declined>,
         answer: impl FnOnce(&mut WorkingCopy, Option<UnchangedProof>) -> Result<T, Declined>,
     ) -> Result<(T, Arc<Slot>), Declined> {
-        let slot = self.sessions.slot(key);
+        let slot = self.slot(key);
         let mut kept = slot
             .take_turn()
             .ok_or_else(|| declined("others are being answered"))?;

@@ -78,7 +78,7 @@ impl Auditor {
     pub(crate) fn due_at(&self, sessions: &Sessions, idle: Duration) -> Option<Instant> {
         let now = Instant::now();
         let turns = self.turns.try_lock()?;
-        if sessions.all().is_empty() {
+        if sessions.is_empty() {
             return None;
         }
         let rested_at = turns.next_at.unwrap_or(now);

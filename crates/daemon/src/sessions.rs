@@ -307,6 +307,11 @@ impl Sessions {
         known.map(|known| known.slot.clone())
     }
 
+    /// Whether there are no slots.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
     /// All slots.
     pub(crate) fn all(&self) -> Vec<Arc<Slot>> {
         let all = self.0.lock();

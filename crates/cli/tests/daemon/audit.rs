@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::time::Instant;
 
-use super::sandbox::{RunningDaemon, Sandbox, VIGIL};
+use super::sandbox::{RunningDaemon, Sandbox, TIME_LIMIT, VIGIL};
 
 impl Sandbox {
     /// Changes a file without an event: through another name, which it has where nothing is watched.
@@ -126,4 +127,17 @@ fn an_idle_daemon_audits_samples_and_tells_watchers() {
     assert!(audits > 0 && differences == 1, "{audits}, {differences}");
     watching.kill().unwrap();
     watching.wait().unwrap();
+}
+
+#[test]
+fn an_idle_daemon_audits_samples_though_it_hears_of_no_change() {
+    let sandbox = Sandbox::with_repository();
+    let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+    command.env("VIGIL_DAEMON_SAMPLE_S", "1");
+    let _serving = RunningDaemon::start(command);
+    assert_eq!(sandbox.short_status(VIGIL), "");
+    let deadline = Instant::now() + TIME_LIMIT;
+    while sandbox.audit_counts().0 == 0 {
+        assert!(Instant::now() < deadline, "no sample was taken");
+    }
 }
