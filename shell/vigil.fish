@@ -30,6 +30,7 @@ else if status is-interactive
         set -q _flag_U; and set -a options -U
         set -q _flag_W; and set -a options -W
         set -q _flag_D; and set -a options -D
+        string match -qr '^[1-9][0-9]*$' -- "$GITSTATUS_NUM_THREADS"; and set -a options -t $GITSTATUS_NUM_THREADS
         # Query no location, only to see whether the program answers.
         __vigil_run_program --ask= $options >/dev/null
         if test $status -ne 0

@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
         unstaged_max: usize::MAX,
         conflicted_max: usize::MAX,
         untracked_max: usize::MAX,
-        threads: usize::MAX,
+        threads: Some(usize::MAX),
         ..Options::default()
     };
     let answered = gitstatusd::answer(&everything, environment.clone(), place.as_ref(), false);

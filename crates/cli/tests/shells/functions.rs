@@ -297,6 +297,17 @@ fn an_index_that_is_too_large_has_unknown_changes() {
 }
 
 #[test]
+fn fish_passes_on_how_many_threads_the_user_wants() {
+    for (set, options) in [("", "\n"), ("8", "-t 8\n"), ("0", "\n"), ("x", "\n")] {
+        let text = Shell::Fish.init_line("")
+            + &format!("set -g GITSTATUS_NUM_THREADS {set}\n")
+            + "gitstatus_start; and echo $__vigil_program_options >>$OUT\nexit\n";
+        let written = run(&Sandbox::new(), Shell::Fish, &text);
+        assert_eq!(written, options, "{set}");
+    }
+}
+
+#[test]
 fn an_answer_of_any_length_is_read() {
     for shell in SHELLS_WITH_PROCESS {
         let sandbox = Sandbox::new().with_five_commits();

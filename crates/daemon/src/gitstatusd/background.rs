@@ -11,14 +11,12 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use vigil_linux::process::cores;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
+
+use super::options::threads_of_plugins;
 
 /// The id of a request that ends a background process.
 pub(super) const STOP_REQUEST_ID: &str = "}bye";
-
-/// The most threads of a scan by default. The default is twice the number of cores, as in gitstatus's plugins.
-const THREADS_MAX: usize = 32;
 
 /// Starts a background process that serves with `arguments`, and returns its pid once its standard input and output can be
 /// opened: both are pipes whose other ends are closed.
@@ -66,7 +64,7 @@ pub(super) fn start_alone(arguments: &[OsString]) -> io::Result<u32> {
 }
 
 fn command(arguments: &[OsString]) -> Command {
-    let threads = cores().saturating_mul(2).min(THREADS_MAX).to_string();
+    let threads = threads_of_plugins().to_string();
     let others = arguments
         .iter()
         .filter(|one| *one != OsStr::new("--background"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::prompt::PromptRequest;
-use vigil_linux::process::matches_glob;
+use vigil_linux::process::{cores, matches_glob};
 use vigil_model::raw_text::{raw, text_bytes};
 
 use super::log::Level;
@@ -19,8 +19,8 @@ pub struct Options {
     pub lock_fd: Option<i32>,
     /// `-p`: a process that is alive while the shell is.
     pub parent_pid: Option<i32>,
-    /// `-t`: the most threads of a scan.
-    pub threads: usize,
+    /// `-t`: the most threads of a scan, if given.
+    pub threads: Option<usize>,
     /// `-v`: the lowest level that is logged.
     pub log_level: Level,
     /// `-r`: seconds after which an idle repository is dropped; `None` for never.
@@ -87,12 +87,17 @@ impl Recipient {
     }
 }
 
+/// The most threads of a scan by default in the plugins: as in gitstatus's, twice the number of cores, and at most 32.
+pub(super) fn threads_of_plugins() -> usize {
+    cores().saturating_mul(2).min(32)
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             lock_fd: None,
             parent_pid: None,
-            threads: 1,
+            threads: None,
             log_level: Level::Info,
             repo_ttl_s: Some(3600),
             summary_len_max: 256,
@@ -122,6 +127,11 @@ impl Default for Options {
 impl Options {
     /// What each request asks for.
     pub(super) fn prompt_request(&self) -> PromptRequest {
+        // As gitstatusd does, and as its plugins have it do.
+        let default = || match self.ask {
+            None => 1,
+            Some(_) => threads_of_plugins(),
+        };
         PromptRequest {
             skip_index: false,
             staged_max: self.staged_max,
@@ -133,7 +143,7 @@ impl Options {
             ignore_status_show_untracked_files: self.ignore_status_show_untracked_files,
             ignore_bash_show_untracked_files: self.ignore_bash_show_untracked_files,
             ignore_bash_show_dirty_state: self.ignore_bash_show_dirty_state,
-            threads_max: Some(self.threads),
+            threads_max: Some(self.threads.unwrap_or_else(default)),
         }
     }
 }
@@ -454,7 +464,7 @@ impl Options {
             // 0 would mean this process's own group, which lives as long as the process.
             b'p' => self.parent_pid = Some(int(value)?).filter(|pid| *pid > 0),
             b't' => match long(value)? {
-                threads @ 1.. => self.threads = usize::try_from(threads).unwrap_or(usize::MAX),
+                threads @ 1.. => self.threads = usize::try_from(threads).ok(),
                 threads => return fail(format!("invalid number of threads: {threads}")),
             },
             b'v' => match Level::from_name(value) {
@@ -567,7 +577,7 @@ mod tests {
             index_size_max: 5,
             recurse_untracked_dirs: true,
             log_level: Level::Fatal,
-            threads: 32,
+            threads: Some(32),
             ..Options::default()
         };
         assert_eq!(got, want);
@@ -587,6 +597,14 @@ mod tests {
             ]),
             want
         );
+    }
+
+    #[test]
+    fn one_request_is_answered_by_as_many_threads_as_those_of_a_plugin() {
+        let threads = |arguments: &[&str]| options(arguments).prompt_request().threads_max;
+        assert_eq!(threads(&[]), Some(1));
+        assert_eq!(threads(&["--ask=/"]), Some(threads_of_plugins()));
+        assert_eq!(threads(&["-t", "3", "--ask=/"]), Some(3));
     }
 
     #[test]
