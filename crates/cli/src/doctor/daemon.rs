@@ -120,15 +120,21 @@ fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
                 place,
                 ": every question is answered from the disk"
             ],
-            match entry.scope {
-                config::Scope::Local => "git config --local --unset-all vigil.daemon",
-                config::Scope::Worktree => "git config --worktree --unset-all vigil.daemon",
-                config::Scope::Command => "",
-                config::Scope::Global => "git config --global --unset-all vigil.daemon",
-                config::Scope::System => "sudo git config --system --unset-all vigil.daemon",
-            },
+            unset(&entry, "vigil.daemon"),
         ),
     }
+}
+
+/// The command that removes `entry`, whose key is `key`, where it is set. Empty if it is on a command line or in the environment.
+pub(super) fn unset(entry: &config::Entry<'_>, key: &str) -> String {
+    let command = match entry.scope {
+        config::Scope::Local => "git config --local",
+        config::Scope::Worktree => "git config --worktree",
+        config::Scope::Command => return String::new(),
+        config::Scope::Global => "git config --global",
+        config::Scope::System => "sudo git config --system",
+    };
+    format!("{command} --unset-all {key}")
 }
 
 /// Checks that the folder of the socket belongs to the user alone.

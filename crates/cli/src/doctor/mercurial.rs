@@ -63,7 +63,7 @@ pub(super) fn here(environment: &Environment) -> (Here, Result<bool, String>) {
     }
     checks.push(match config.boolean("vigil", "stateFile", true) {
         Ok(true) => match session.state_report() {
-            Some(report) => repository::state(&Ok(report)),
+            Some(report) => repository::state(&Ok(report), None),
             None => Check::note("state", "there is no place for one", ""),
         },
         Ok(false) => Check::note("state", "none is kept: vigil.stateFile is false", ""),
@@ -167,11 +167,7 @@ fn dirstate(found: &HgCheckup) -> Check {
 fn subrepositories(found: &HgCheckup) -> Check {
     let subject = "subrepositories";
     match found.has_subrepositories {
-        true => Check::note(
-            subject,
-            "some: the daemon does not answer for such a working copy",
-            "",
-        ),
+        true => Check::ok(subject, "some: with -S, the daemon is not asked"),
         false => Check::ok(subject, "none"),
     }
 }

@@ -221,7 +221,7 @@ fn looked_at(repository: &Repository) -> Result<(Check, Checkup), String> {
     // Contents are not compared, so no filter runs.
     let session = Session::open(repository.clone(), false, FilterStderr::Refuse);
     let mut session = session.map_err(|error| error.to_string())?;
-    let state = repository::state(&session.state_report());
+    let state = repository::state(&session.state_report(), Some(&repository.config));
     let found = session.checkup(working_tree::budget(), working_tree::CROWD_MIN);
     Ok((state, found.map_err(|error| error.to_string())?))
 }

@@ -14,6 +14,7 @@ use vigil_linux::stat::stat_path;
 use vigil_store::NoState;
 
 use super::check::{Check, count, grouped, shown, shown_path};
+use super::daemon::unset;
 use crate::fsmonitor;
 use crate::reply::bytes;
 use crate::state::why_unkept;
@@ -49,7 +50,9 @@ pub(super) fn identity(repository: &Repository) -> Check {
 }
 
 /// Checks the state that Vigil keeps of the working tree.
-pub(super) fn state(report: &Result<StateReport, NoStateReason>) -> Check {
+///
+/// `config` is that of a git repository.
+pub(super) fn state(report: &Result<StateReport, NoStateReason>, config: Option<&Config>) -> Check {
     let subject = "state";
     let drop = "vigil state drop";
     let report = match report {
@@ -58,7 +61,10 @@ pub(super) fn state(report: &Result<StateReport, NoStateReason>) -> Check {
             let why = why_unkept(*reason).trim_end();
             return match reason {
                 NoStateReason::Off => {
-                    Check::note(subject, why, "git config --unset-all vigil.stateFile")
+                    let key = "vigil.stateFile";
+                    let entry = config.and_then(|config| config.entry(key));
+                    let fix = entry.map(|entry| unset(&entry, key));
+                    Check::note(subject, why, fix.unwrap_or_default())
                 }
                 NoStateReason::NoWorkTree => Check::ok(subject, why),
                 NoStateReason::ForeignIndexOrTree | NoStateReason::Unknown => {
@@ -173,6 +179,10 @@ pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
             subject,
             bytes!["wanted by ", place(&entry), ", not running"],
         ),
+        Err(_) if entry.value.is_some_and(fsmonitor::is_left_behind) => {
+            let fact = bytes!["Vigil's hook is gone, which git runs by ", place(&entry)];
+            Check::problem(subject, fact, "vigil fsmonitor install")
+        }
         Err(_) if entry.value.is_some_and(fsmonitor::is_our_hook) => {
             let fact = bytes!["not running: git asks Vigil's hook by ", place(&entry)];
             Check::ok(subject, fact)
@@ -327,7 +337,7 @@ mod tests {
                 places: vec![place],
                 published: None,
             };
-            state(&Ok(report)).verdict
+            state(&Ok(report), None).verdict
         };
         let path = PathBuf::from("/no/such/folder/state");
         let refused = IoError {
@@ -344,9 +354,12 @@ mod tests {
             Verdict::Note
         );
         assert_eq!(with(NoState::Absent { folder: path }), Verdict::Ok);
-        assert_eq!(state(&Err(NoStateReason::NoWorkTree)).verdict, Verdict::Ok);
         assert_eq!(
-            state(&Err(NoStateReason::ForeignIndexOrTree)).verdict,
+            state(&Err(NoStateReason::NoWorkTree), None).verdict,
+            Verdict::Ok
+        );
+        assert_eq!(
+            state(&Err(NoStateReason::ForeignIndexOrTree), None).verdict,
             Verdict::Note
         );
     }

@@ -212,7 +212,7 @@ fn installed(target: &ConfigTarget) -> Result<Option<Vec<Changed>>, Reply> {
 }
 
 /// Returns whether `command` is our hook, and the hook is gone.
-pub(super) fn is_left_behind(command: &BStr) -> bool {
+pub(crate) fn is_left_behind(command: &BStr) -> bool {
     is_our_hook(command) && access(hook_path(command), Access::EXEC_OK).is_err()
 }
 

@@ -11,6 +11,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_daemon::variables;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Repository};
 
@@ -82,6 +83,8 @@ pub(crate) fn is_our_hook(hook: &BStr) -> bool {
     let hook = hook.strip_suffix(b"'").unwrap_or(hook);
     hook.ends_with(HOOK.as_bytes())
 }
+
+pub(crate) use self::install::is_left_behind;
 
 /// Runs the hook with git's arguments, and returns the exit code.
 pub(crate) fn run_hook(arguments: &[BString], environment: &Environment) -> u8 {
@@ -212,13 +215,18 @@ fn status(environment: &Environment) -> Result<Reply, Reply> {
     let value = config.string("core.fsmonitor").unwrap_or_default();
     if is_our_hook(value.as_bstr()) {
         let mut line = bytes!["git asks by the hook ", value];
-        let is_gone = install::is_left_behind(value.as_bstr());
-        if is_gone {
-            line.extend_from_slice(
-                b", which is gone: run 'vigil fsmonitor install' or 'uninstall'",
-            );
-        }
-        return Ok(Reply::printed(escaped_line(&line), u8::from(is_gone)));
+        let obstacle = if is_left_behind(value.as_bstr()) {
+            ", which is gone: run 'vigil fsmonitor install' or 'uninstall'"
+        } else if variables::is_off(environment) {
+            ", but VIGIL_NO_DAEMON is set, so nobody answers"
+        } else if matches!(config.boolean("vigil.daemon"), Ok(Some(false))) {
+            ", but vigil.daemon is false, so nobody answers"
+        } else {
+            ""
+        };
+        line.extend_from_slice(obstacle.as_bytes());
+        let code = u8::from(!obstacle.is_empty());
+        return Ok(Reply::printed(escaped_line(&line), code));
     }
     let line = match wanted {
         Err(_) => escaped_line(&bytes!["git asks another hook: ", value]),

@@ -31,6 +31,11 @@ fn the_status_of_the_monitor_says_whether_git_asks() {
     let (code, text) = status();
     assert_eq!(code, Some(0));
     assert!(text.starts_with("git asks by the hook "), "{text}");
+    sandbox.git_in("work", &["config", "vigil.daemon", "false"]);
+    let (code, text) = status();
+    assert_eq!(code, Some(1));
+    assert!(text.contains(", but vigil.daemon is false"), "{text}");
+    sandbox.git_in("work", &["config", "--unset", "vigil.daemon"]);
     install_monitor(&sandbox, true);
     let started = sandbox.vigil("work", &["fsmonitor", "start"]);
     assert!(started.status.success());
@@ -88,6 +93,9 @@ fn a_hook_whose_folder_was_deleted_is_told_of_and_uninstalled() {
         let (code, text) = run("status");
         assert_eq!(code, Some(1));
         assert!(text.contains(", which is gone: "), "{text}");
+        let doctor = sandbox.vigil("work", &["doctor"]);
+        let text = String::from_utf8(doctor.stdout).unwrap();
+        assert!(text.contains("Vigil's hook is gone"), "{text}");
         if is_installed_again {
             install_monitor(&sandbox, false);
             assert_eq!(run("status").0, Some(0));

@@ -347,10 +347,19 @@ fn costly_settings_of_git_are_reported_until_they_are_changed() {
         drop(listener);
         fs::remove_file(&socket).unwrap();
     });
-    sandbox.git(["config", "vigil.stateFile", "false"]);
-    assert_reported_until_fixed(&sandbox, run, "state", "note", || {
-        sandbox.git(["config", "--unset-all", "vigil.stateFile"]);
-    });
+    for scope in ["--local", "--global"] {
+        sandbox.git(["config", scope, "vigil.stateFile", "false"]);
+        let fix = ["config", scope, "--unset-all", "vigil.stateFile"];
+        let output = doctor_in(&sandbox, run, &sandbox.top(), &[]);
+        let mut of_state = checks(&output)
+            .into_iter()
+            .filter(|check| check.0 == "state");
+        let remedy = of_state.next().and_then(|check| check.3);
+        assert_eq!(remedy, Some(format!("git {}", fix.join(" "))));
+        assert_reported_until_fixed(&sandbox, run, "state", "note", || {
+            sandbox.git(fix);
+        });
+    }
 }
 
 #[test]
