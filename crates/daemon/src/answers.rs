@@ -1,7 +1,7 @@
 //! From a question to its answer, or to the reply that the client must compute the answer itself.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{SendError, sync_channel};
 use std::time::{Duration, Instant};
@@ -212,8 +212,8 @@ impl Answers {
         })
     }
 
-    /// Has `question` be about the repository in `git_dir`. At the top of its working tree may lie another one, or none: its
-    /// configuration may name a working tree anywhere.
+    /// Has `question` be about the repository in `git_dir`. At the top of its working tree may lie another one, or none: the
+    /// working tree may have been chosen anywhere, and below another one of the same repository, too.
     pub(crate) fn about_repository(
         &self,
         git_dir: &Path,
@@ -221,9 +221,10 @@ impl Answers {
     ) -> MonitorQuestion {
         let located = locate(&question.directory, &question.variables, Search::Commands);
         let found = located.ok().and_then(|(_, key)| key);
-        let found = found.map(|key| key.location.folder());
-        let is_it = |found: PathBuf| {
-            found == git_dir || id_of(&found).is_some_and(|it| id_of(git_dir) == Some(it))
+        let is_it = |key: Key| {
+            let found = key.location.folder();
+            key.location.is_found_in(&question.directory)
+                && (found == git_dir || id_of(&found).is_some_and(|it| id_of(git_dir) == Some(it)))
         };
         if !found.is_some_and(is_it) {
             let git_dir = BString::from(git_dir.as_os_str().as_bytes());

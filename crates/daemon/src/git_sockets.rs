@@ -20,7 +20,7 @@ use rustix::net::{
 };
 use vigil_git::repository::Repository;
 use vigil_linux::errno;
-use vigil_linux::stat::{FileType, Stat, lstat_path};
+use vigil_linux::stat::{FileType, Stat, lstat_path, stat_path};
 
 use crate::accept::accept_any;
 use crate::fsmonitor::{NoSocketPath, socket_path};
@@ -113,6 +113,11 @@ impl GitSocket {
         lstat_path(&self.path).is_ok_and(|stat| id_of(&stat) == self.id)
     }
 
+    /// Whether its working tree is the one at `top`.
+    fn is_of(&self, top: &Path) -> bool {
+        is_same(self.top(), top)
+    }
+
     /// Refuses new connections. Those that wait can still be accepted: cut off, git would die of SIGPIPE.
     fn shut(&self) {
         // If there is another socket in its place, that belongs to another process.
@@ -125,6 +130,29 @@ impl GitSocket {
 
 fn id_of(stat: &Stat) -> (u64, u64) {
     (stat.dev, stat.ino)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let stat_id = |path: &Path| stat_path(path).ok().map(|stat| id_of(&stat));
+    one == other || stat_id(one).is_some_and(|id| stat_id(other) == Some(id))
+}
+
+/// The top of the working tree that `repository` has of its own, whatever the environment of a client chose. `None` if it is not
+/// known, or there is none.
+fn own_top(repository: &Repository) -> Option<PathBuf> {
+    let is_set = |name| repository.environment.get(name).is_some();
+    let is_chosen = is_set("GIT_DIR") || is_set("GIT_WORK_TREE");
+    let git_dir = &repository.git_dir;
+    let is_configured = repository.config.entry("core.worktree").is_some();
+    if !is_chosen || is_configured && !is_set("GIT_WORK_TREE") {
+        repository.work_tree.clone()
+    } else if is_configured || *git_dir != repository.common_dir {
+        None
+    } else if git_dir.ends_with(".git") {
+        std::fs::canonicalize(git_dir.parent()?).ok()
+    } else {
+        repository.work_tree.clone()
+    }
 }
 
 impl GitSockets {
@@ -151,29 +179,36 @@ impl GitSockets {
     pub(crate) fn open(&self, repository: &Repository) -> Result<PathBuf, NotServed> {
         let path = socket_path(repository)?;
         self.inner.lock().closed.remove(&path);
-        self.open_unless_closed(&path, repository)?;
+        let top = repository.work_tree.as_ref();
+        let top = top.ok_or(NoSocketPath::NoWorkTree)?;
+        self.open_unless_closed(&path, top, &repository.git_dir)?;
         Ok(path)
     }
 
-    /// Serves the socket like [`Self::open`], if the configuration asks for it and nobody has asked to close it since.
+    /// Serves the socket like [`Self::open`], if the configuration asks for it and nobody has asked to close it since. It is about
+    /// the repository's own working tree, even if the client chose another one.
     pub(crate) fn open_if_wanted(&self, repository: &Repository) {
         let is_set = |key| matches!(repository.config.boolean(key), Ok(Some(true)));
         if is_set("vigil.fsmonitor")
             && is_set("core.fsmonitor")
             && let Ok(path) = socket_path(repository)
+            && let Some(top) = own_top(repository)
         {
             // git connects there, and does its own work if nobody answers.
-            let _ = self.open_unless_closed(&path, repository);
+            let _ = self.open_unless_closed(&path, &top, &repository.git_dir);
         }
     }
 
-    fn open_unless_closed(&self, path: &Path, repository: &Repository) -> Result<(), NotServed> {
-        let top = repository.work_tree.as_ref();
-        let top = top.ok_or(NoSocketPath::NoWorkTree)?;
-        self.shut_those(|socket| socket.path == path && !socket.is_in_place());
+    fn open_unless_closed(&self, path: &Path, top: &Path, git_dir: &Path) -> Result<(), NotServed> {
+        self.shut_those(|socket| {
+            socket.path == path && !(socket.is_in_place() && socket.is_of(top))
+        });
         self.shut_moved_to(path);
+        if self.is_served(path, top) {
+            return Ok(());
+        }
         match self.begin(path)? {
-            true => self.finish(path, (top, &repository.git_dir), make(path)),
+            true => self.finish(path, (top, git_dir), make(path)),
             false => Ok(()),
         }
     }
@@ -182,8 +217,17 @@ impl GitSockets {
     /// process's.
     fn shut_moved_to(&self, path: &Path) {
         if let Ok(stat) = lstat_path(path) {
-            self.shut_those(|socket| socket.path != path && socket.id == id_of(&stat));
+            let is_at_path = |socket: &GitSocket| socket.path != path && socket.id == id_of(&stat);
+            self.shut_those(|socket| is_at_path(socket) && !socket.is_in_place());
         }
+    }
+
+    /// Whether the socket to which `path` leads, perhaps through links, is served for the working tree at `top`.
+    fn is_served(&self, path: &Path, top: &Path) -> bool {
+        let there = lstat_path(path).ok().map(|stat| id_of(&stat));
+        let served = self.served();
+        let mut served = served.iter().map(|(_, socket)| socket);
+        served.any(|socket| there == Some(socket.id) && socket.is_in_place() && socket.is_of(top))
     }
 
     /// Returns whether the socket at `path` is to be made, and then passed to [`Self::finish`]. If not, it is served already.
@@ -257,10 +301,8 @@ impl GitSockets {
     /// The working tree has no socket.
     pub(crate) fn status(&self, repository: &Repository) -> Result<(PathBuf, bool), NotServed> {
         let path = socket_path(repository)?;
-        let served = self.served();
-        let is_served = served
-            .iter()
-            .any(|(_, socket)| socket.path == path && socket.is_in_place());
+        let top = repository.work_tree.as_ref();
+        let is_served = top.is_some_and(|top| self.is_served(&path, top));
         Ok((path, is_served))
     }
 

@@ -61,6 +61,14 @@ impl WorkingCopyLocation {
             Self::Mercurial(root) => root.join(".hg"),
         }
     }
+
+    /// Whether the repository's own folder, or a file that leads to it, is in `directory`.
+    pub(crate) fn is_found_in(&self, directory: &Path) -> bool {
+        match self {
+            Self::Git(location) => location.found_in() == directory,
+            Self::Mercurial(root) => root == directory,
+        }
+    }
 }
 
 /// A working copy of either system, as kept in memory.

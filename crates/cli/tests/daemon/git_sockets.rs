@@ -287,3 +287,42 @@ fn a_repository_elsewhere_is_asked_about_whatever_lies_at_the_top_of_its_working
         }
     }
 }
+
+#[test]
+fn a_socket_is_about_the_repositorys_own_working_tree() {
+    for (git, is_socket) in gits_and_ways() {
+        if !is_socket {
+            continue;
+        }
+        let sandbox = with_folders();
+        install_monitor(&sandbox, true);
+        sandbox.vigil_daemon(&["stop"]);
+        std::os::unix::fs::symlink("work", sandbox.path("link")).unwrap();
+        for git_dir in ["work/.git", "link/.git"] {
+            // A daemon that is new to the repository.
+            let _serving = sandbox.serve();
+            let git_dir = sandbox.path(git_dir);
+            let in_folder = |program: &str, arguments: &[&str]| {
+                let mut command = sandbox.command(program, "work/a", arguments);
+                let output = command.env("GIT_DIR", &git_dir).output().unwrap();
+                assert!(output.status.success(), "{output:?}");
+                String::from_utf8(output.stdout).unwrap()
+            };
+            let status = ["status", "--porcelain"];
+            let about = || sandbox.daemon_status()["monitors"].clone();
+            in_folder(VIGIL, &status);
+            let monitors = about();
+            assert_eq!(monitors[0]["path"], serde_json::json!(sandbox.path("work")));
+            assert!(sandbox.vigil("work", &["status"]).status.success());
+            in_folder(VIGIL, &status);
+            assert_eq!(about(), monitors);
+            // git finds the same there as without a monitor.
+            let plain = ["-c", "core.fsmonitor=false", "status", "--porcelain"];
+            for text in ["", "changed", "changed again"] {
+                wait_for_tick();
+                sandbox.write("work/a/b/c/file", text);
+                assert_eq!(in_folder(&git, &status), in_folder(&git, &plain));
+            }
+        }
+    }
+}

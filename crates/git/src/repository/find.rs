@@ -33,6 +33,12 @@ impl Location {
     pub fn git_dir(&self) -> PathBuf {
         absolute(&self.directory, self.name.as_bstr())
     }
+
+    /// Where the search ended: the directory that contains `.git` (not always the top of the working tree), or the caller's for an
+    /// explicitly named repository.
+    pub fn found_in(&self) -> &Path {
+        &self.directory
+    }
 }
 
 /// How to look for the repository of a directory.
