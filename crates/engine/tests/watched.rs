@@ -526,7 +526,7 @@ fn attributes_that_come_back_count_at_once() {
 }
 
 #[test]
-fn a_working_copy_with_a_submodule_is_not_fully_watched() {
+fn a_working_copy_with_a_submodule_or_an_operation_in_progress_is_not_fully_watched() {
     let play = Playground::new();
     let watcher = Arc::new(Watcher::new().unwrap());
     let watches_everything = |session: &mut Session| {
@@ -535,6 +535,12 @@ fn a_working_copy_with_a_submodule_is_not_fully_watched() {
         session.watches_everything()
     };
     let mut session = play.session(Some(&watcher));
+    assert!(watches_everything(&mut session));
+    // It counts its steps in files of its own.
+    let operation = play.0.git_dir().join("rebase-merge");
+    fs::create_dir(&operation).unwrap();
+    assert!(!watches_everything(&mut session));
+    fs::remove_dir(&operation).unwrap();
     assert!(watches_everything(&mut session));
     play.0.git(["init", "-q", "sub"]);
     play.0

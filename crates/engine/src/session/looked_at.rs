@@ -2,6 +2,7 @@
 
 use bstr::{BStr, BString};
 use vigil_convert::attribute_files::SourceTree;
+use vigil_git::operation::Operation;
 use vigil_model::path::is_at_or_below;
 use vigil_model::tracked::Tracked;
 use vigil_scan::SilentPaths;
@@ -28,12 +29,13 @@ impl Session {
             .iter()
             .flat_map(|watch| watch.known_until());
         let watched = self.watched.as_ref();
-        // These also depend on files, references and repositories that are not watched.
+        // These also depend on files, references and repositories that are not watched, as does an operation in progress.
         let rests_on_more = |state: &IndexState| {
             state.written_sparse.is_some() || state.tracked.sums().gitlinks > 0
         };
         let rests_on_more = self.index.as_ref().is_none_or(rests_on_more)
-            || SourceTree::of(&self.repository).is_some();
+            || SourceTree::of(&self.repository).is_some()
+            || Operation::may_come(&self.repository);
         let is_more =
             |watched: &WatchedFindings| !watched.mounted_files().is_empty() || watched.lacks_any();
         if rests_on_more || watched.is_some_and(is_more) {
