@@ -41,6 +41,10 @@ const KEPT_MAX: usize = 64;
 /// watches and the journal are kept: a user works in few of them at a time.
 const FULL_SESSIONS_MAX: usize = 4;
 
+/// The number of sessions of one working tree, those asked last, of which everything is kept. Clients whose environments differ
+/// have sessions of their own.
+const SESSIONS_OF_TREE_MAX: usize = 8;
+
 /// How long a question waits for the one before it: as long as a client waits for a daemon that is at work. The client could
 /// compute the answer itself, but many that did so at once would slow down each other and the answer under way.
 const TURN_MAX: Duration = Duration::from_secs(4);
@@ -400,9 +404,10 @@ impl Sessions {
     }
 }
 
-/// The slots of working trees that are not among the [`FULL_SESSIONS_MAX`] of their repository that were asked about last.
+/// The slots of working trees that are not among the [`FULL_SESSIONS_MAX`] of their repository that were asked about last, and
+/// those that are not among the [`SESSIONS_OF_TREE_MAX`] of their working tree.
 fn not_asked_recently(all: &[KeyedSlot]) -> Vec<Arc<Slot>> {
-    let mut full: HashMap<&Path, Vec<PathBuf>> = HashMap::new();
+    let mut full: HashMap<&Path, HashMap<PathBuf, usize>> = HashMap::new();
     let mut others = Vec::new();
     for known in all.iter().rev() {
         let Some(common_dir) = known.slot.common_dir.get() else {
@@ -410,12 +415,15 @@ fn not_asked_recently(all: &[KeyedSlot]) -> Vec<Arc<Slot>> {
         };
         let git_dir = known.key.location.folder();
         let full = full.entry(common_dir).or_default();
-        if full.contains(&git_dir) {
-            continue;
-        }
-        match full.len() < FULL_SESSIONS_MAX {
-            true => full.push(git_dir),
-            false => others.push(known.slot.clone()),
+        let has_room = full.len() < FULL_SESSIONS_MAX;
+        match full.get_mut(&git_dir) {
+            Some(sessions) if *sessions < SESSIONS_OF_TREE_MAX => {
+                *sessions = sessions.saturating_add(1);
+            }
+            None if has_room => {
+                full.insert(git_dir, 1);
+            }
+            _ => others.push(known.slot.clone()),
         }
     }
     others

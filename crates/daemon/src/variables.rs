@@ -25,20 +25,27 @@ const BEGINNINGS: [&str; 3] = ["GIT_", "LC_", "VIGIL_"];
 /// Variables about the terminal in which an answer is shown, not about what it contains.
 const TERMINAL: [&str; 4] = ["COLUMNS", "GIT_PAGER", "PAGER", "TERM"];
 
-/// Variables that affect no answer, though they match [`BEGINNINGS`]. Editors set some of them in their terminals, and users
-/// in their profiles.
-const OF_OTHER_COMMANDS: [&str; 11] = [
+/// Variables that affect no answer, though they match [`BEGINNINGS`]. Editors set some of them in their terminals, users in their
+/// profiles, and build servers tell by others what they build.
+const OF_OTHER_COMMANDS: [&str; 18] = [
     "GIT_ASKPASS",
+    "GIT_BRANCH",
+    "GIT_CHECKOUT_DIR",
+    "GIT_COMMIT",
     "GIT_CURL_VERBOSE",
     "GIT_EDITOR",
+    "GIT_LOCAL_BRANCH",
     "GIT_MERGE_AUTOEDIT",
     "GIT_MERGE_VERBOSITY",
+    "GIT_PREVIOUS_COMMIT",
+    "GIT_PREVIOUS_SUCCESSFUL_COMMIT",
     "GIT_REFLOG_ACTION",
     "GIT_SEQUENCE_EDITOR",
     "GIT_SSH",
     "GIT_SSH_COMMAND",
     "GIT_SSH_VARIANT",
     "GIT_TERMINAL_PROMPT",
+    "GIT_URL",
 ];
 
 /// The beginnings of more such variables: who commits, how to connect, how a prompt looks, and what is traced.
@@ -56,18 +63,23 @@ const OF_OTHERS: [&str; 10] = [
 ];
 
 /// Variables that name a file or directory, which git allows to be relative to the client's directory.
-const PATHS: [&str; 5] = [
+const PATHS: [&str; 6] = [
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM",
+    "GIT_EXEC_PATH",
     "HOME",
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
 ];
 
-/// Those of git's variables that name nothing.
-const SWITCHES: [&str; 7] = [
+/// The beginning of the names of git-lfs's variables, which name nothing either. Its filter may go by them.
+const OF_LFS: &[u8] = b"GIT_LFS_";
+
+/// Those of git's variables that name nothing relative to a directory.
+const SWITCHES: [&str; 8] = [
     "GIT_ADVICE",
     "GIT_ATTR_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
     "GIT_CONFIG_NOSYSTEM",
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
     "GIT_NO_LAZY_FETCH",
@@ -168,7 +180,7 @@ pub(crate) fn depend_on_directory(relevant: &[(BString, BString)]) -> bool {
         let is_among = |names: &[&str]| names.iter().any(|known| name == known);
         match is_among(&PATHS) {
             true => !value.starts_with(b"/"),
-            false => name.starts_with(b"GIT_") && !is_among(&SWITCHES),
+            false => name.starts_with(b"GIT_") && !name.starts_with(OF_LFS) && !is_among(&SWITCHES),
         }
     })
 }
@@ -268,6 +280,7 @@ mod tests {
         let relevant = |variables: &[(&str, &str)]| relevant(&to_send(&environment(variables)));
         let others = relevant(&[
             ("GIT_ASKPASS", "/editor/askpass.sh"),
+            ("GIT_BRANCH", "origin/main"),
             ("GIT_AUTHOR_NAME", "A"),
             ("GIT_COMMITTER_EMAIL", "a@b"),
             ("GIT_EDITOR", "editor --wait"),
@@ -283,6 +296,9 @@ mod tests {
             ("GIT_CONFIG_NOSYSTEM", "1", false),
             ("GIT_CONFIG_GLOBAL", "/etc/gitconfig", false),
             ("GIT_CONFIG_GLOBAL", "gitconfig", true),
+            ("GIT_CEILING_DIRECTORIES", "/home", false),
+            ("GIT_EXEC_PATH", "/usr/lib/git-core", false),
+            ("GIT_LFS_SKIP_SMUDGE", "1", false),
             ("GIT_DIR", "/repository", true),
             ("GIT_CONFIG_COUNT", "1", true),
             ("GIT_NEW_VARIABLE", "/x", true),

@@ -53,13 +53,17 @@ fn git(folder: &Path, arguments: &[&str]) {
 }
 
 fn ask(answers: &Answers, directory: &Path) {
+    ask_with(answers, directory, Vec::new());
+}
+
+fn ask_with(answers: &Answers, directory: &Path, variables: Vec<(BString, BString)>) {
     let answer = answers.prompt(&PromptQuestion {
         request: PromptRequest::EVERYTHING,
         summary_len_max: 10,
         id: "id".into(),
         directory: directory.to_owned(),
         from_git_dir: false,
-        variables: Vec::new(),
+        variables,
     });
     let is_record = matches!(answer.response, Response::Record(_));
     assert!(is_record, "{:?}", answer.response);
@@ -289,6 +293,23 @@ fn of_many_working_trees_only_the_watches_are_kept_and_tokens_stay_valid() {
     assert_eq!(monitor(&answers, &path("tree0"), &first).1, [""]);
     let (_, paths) = monitor(&answers, &path("tree5"), &tokens[5]);
     assert_eq!(paths, ["dir/new", ""]);
+}
+
+#[test]
+fn of_many_environments_only_some_have_a_session_of_one_working_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    git(&top, &["init", "-q"]);
+    let answers = Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap();
+    for number in 0..12 {
+        let variable = ("VIGIL_OF_CLIENT".into(), number.to_string().into());
+        ask_with(&answers, &top, vec![variable]);
+    }
+    let slots = answers.sessions().all();
+    let kept = slots.iter().map(|slot| slot.is_kept().unwrap());
+    // The last one was asked about after the others were counted.
+    let expected = [vec![false; 3], vec![true; 9]].concat();
+    assert_eq!(kept.collect::<Vec<bool>>(), expected);
 }
 
 #[test]
