@@ -198,6 +198,8 @@ fn why_also_explains_paths_that_no_status_shows() {
                 .explanation(".")
                 .contains("recorded: 2, modified: 1")
         );
+        let output = working.why_output("", &["."]);
+        assert!(output.stdout.starts_with(b"./: directory"), "{output:?}");
         std::fs::create_dir_all(working.path("empty")).unwrap();
         assert!(
             working

@@ -51,7 +51,10 @@ struct Writer {
 
 impl Writer {
     fn path(&self, path: &BString) -> Vec<u8> {
-        quoted(shown_from(self.cwd.as_ref(), path.as_ref()).as_ref())
+        match (path.as_slice(), self.cwd.as_slice()) {
+            (b"", b"") => b"./".to_vec(),
+            _ => quoted(shown_from(self.cwd.as_ref(), path.as_ref()).as_ref()),
+        }
     }
 
     fn sentence(&self, why: &HgWhy) -> Vec<u8> {
