@@ -131,6 +131,29 @@ fn attributes_in_a_damaged_object_are_fatal() {
 }
 
 #[test]
+fn renames_are_found_though_staged_contents_are_only_in_the_working_tree() {
+    let sandbox = Sandbox::with_history();
+    sandbox.write("old", "one\ntwo\nthree\n");
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-q", "-m", "old"]);
+    sandbox.git(["mv", "old", "new"]);
+    sandbox.write("new", "one\ntwo\nthree\nfour\n");
+    sandbox.git(["add", "new"]);
+    vigil_testkit::clock::wait_for_tick();
+    sandbox.git(["update-index", "--refresh"]);
+    let object = sandbox.loose_object(&sandbox.id(":new").to_string());
+    let ask = || sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-s", "-uno"]);
+    fs::remove_file(&object).unwrap();
+    fs::write(&object, "damaged").unwrap();
+    ask();
+    fs::remove_file(&object).unwrap();
+    ask();
+    // Then nobody knows what was staged.
+    sandbox.write("new", "one\ntwo\nthree\nfive\n");
+    ask();
+}
+
+#[test]
 fn the_search_for_renames_looks_attributes_up() {
     let sandbox = Sandbox::with_history();
     sandbox.write("apart/.gitattributes", "new filter=f\n");

@@ -9,6 +9,7 @@ use vigil_convert::converter::{self, Converter};
 use vigil_git::objects::{self, Objects};
 use vigil_git::renames::{Blob, BlobSource, FileSide};
 use vigil_git::staged::SourceError;
+use vigil_objects::hash::hash_blob;
 use vigil_rules::attributes::{Attributes, Value};
 
 /// The contents that rename detection compares.
@@ -19,6 +20,9 @@ pub(super) struct RenameBlobs<'a> {
     pub(super) asks: &'a (dyn Fn(&BStr) + Sync),
     /// The top of the working tree and its converter, if that is the later side.
     pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
+    /// The same for staged files: git takes their contents from the working tree where they are the same, and so does not notice
+    /// that they are not stored.
+    pub(super) same_files: Option<(&'a std::path::Path, &'a Converter)>,
 }
 
 /// Returns what would be recorded of the file or symbolic link at `on_disk`; `None` if there is neither, or it
@@ -70,6 +74,16 @@ impl RenameBlobs<'_> {
             contents_on_disk(&path, blob.path, converter)?.unwrap_or_default(),
         ))
     }
+
+    /// Returns the contents of a staged file that could not be read as an object, if the file has them.
+    fn of_same_file(&self, blob: &Blob<'_>) -> Option<Vec<u8>> {
+        let (FileSide::Later, Some((top, converter))) = (blob.side, self.same_files) else {
+            return None;
+        };
+        let path = top.join(blob.path.to_path().ok()?);
+        let contents = contents_on_disk(&path, blob.path, converter).ok()??;
+        (hash_blob(blob.id.kind(), &contents) == blob.id).then_some(contents)
+    }
 }
 
 fn missing(blob: &Blob<'_>) -> SourceError {
@@ -83,8 +97,13 @@ impl BlobSource for RenameBlobs<'_> {
         if let Some(contents) = self.on_disk(blob)? {
             return Ok(u64::try_from(contents.len()).unwrap_or(u64::MAX));
         }
-        let size = self.objects.size(blob.id)?;
-        size.ok_or_else(|| missing(blob))
+        let failure = match self.objects.size(blob.id) {
+            Ok(Some(size)) => return Ok(size),
+            Ok(None) => missing(blob),
+            Err(error) => error.into(),
+        };
+        let contents = self.of_same_file(blob).ok_or(failure)?;
+        Ok(u64::try_from(contents.len()).unwrap_or(u64::MAX))
     }
 
     fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError> {
@@ -93,8 +112,13 @@ impl BlobSource for RenameBlobs<'_> {
             *buf = contents;
             return Ok(());
         }
-        let found = self.objects.read(blob.id, buf)?;
-        found.map(|_| ()).ok_or_else(|| missing(blob))
+        let failure = match self.objects.read(blob.id, buf) {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => missing(blob),
+            Err(error) => error.into(),
+        };
+        *buf = self.of_same_file(blob).ok_or(failure)?;
+        Ok(())
     }
 
     fn is_binary(&self, path: &BStr) -> Option<bool> {

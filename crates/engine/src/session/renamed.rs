@@ -52,6 +52,7 @@ impl RenameSearch<'_> {
             .cloned()
             .collect();
         if let Some(rule) = request.renames.filter(|_| !changes.is_empty()) {
+            let top = self.repository.work_tree.as_deref();
             let blobs = RenameBlobs {
                 objects: self.objects,
                 attributes: self.attributes,
@@ -60,6 +61,7 @@ impl RenameSearch<'_> {
                     asks(path);
                 },
                 files: None,
+                same_files: top.map(|top| (top, self.converter)),
             };
             let unmerged = diff.unmerged.iter();
             let unmerged: Vec<UnmergedPath> = unmerged
@@ -114,6 +116,7 @@ impl RenameSearch<'_> {
             attributes: self.attributes,
             asks: &|_| self.missed.ask(),
             files: Some((top, self.converter)),
+            same_files: None,
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, cores())?;
         let (in_conflict, pairs): (Vec<StagedChange>, Vec<StagedChange>) = pairs
