@@ -11,7 +11,7 @@ use vigil_engine::hg_large_files::LargeFilesQuestion;
 use vigil_engine::hg_session::HgSession;
 use vigil_engine::hg_status::kinds::Lists;
 use vigil_engine::hg_status::{BadPath, HgRequest, HgStatus, IgnoreUse};
-use vigil_hg::abort::Abort;
+use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::{Config, ProcessContext};
 use vigil_hg::copies::{self, Tracer};
 use vigil_hg::dirstate::Dirstate;
@@ -241,11 +241,17 @@ impl Subject<'_> {
     ) -> Result<HgStatus, Abort> {
         let repository = self.repository;
         let mut session = self.session.borrow_mut();
-        let files = self.ignore_files(&session)?;
+        // Mercurial finds out only when it needs the patterns that they cannot be read.
+        let (files, unread) = match self.ignore_files(&session) {
+            Ok(files) => (files, None),
+            Err(abort) if abort.kind == Kind::Unsupported => return Err(abort),
+            Err(abort) => (Vec::new(), Some(abort)),
+        };
         let read = session.ignore(&files);
-        let (ignore, failure) = match &read.ignore {
-            Ok(ignore) => (ignore.clone(), None),
-            Err(abort) => (Arc::default(), Some(abort.clone())),
+        let (ignore, failure) = match (unread, &read.ignore) {
+            (None, Ok(ignore)) => (ignore.clone(), None),
+            (None, Err(abort)) => (Arc::default(), Some(abort.clone())),
+            (Some(abort), _) => (Arc::default(), Some(abort)),
         };
         let sparse = session.sparse(repository)?;
         let sparse_warnings = self.sparse_warnings(&sparse)?;

@@ -370,6 +370,20 @@ fn an_ignore_file_that_cannot_be_looked_at_is_named_where_patterns_are_needed() 
             }
             fs::remove_file(working.path(".hgignore")).unwrap();
         }
+        // Where nothing unknown is found, ignored files are asked about without a pattern.
+        fs::remove_file(working.path("b")).unwrap();
+        working.write(".hgignore", "syntax: glob\n*.o\n");
+        working.commit("patterns");
+        fs::remove_file(working.path(".hgignore")).unwrap();
+        symlink(".hgignore", working.path(".hgignore")).unwrap();
+        for question in [
+            &["status"][..],
+            &["status", "-A"],
+            &["status", "-i"],
+            &["status", "-u"],
+        ] {
+            working.assert_same_as_hg(question);
+        }
     }
 }
 
