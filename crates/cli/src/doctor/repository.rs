@@ -374,7 +374,11 @@ mod tests {
         assert_eq!(verdict(&set("true"), Monitor::Absent), Verdict::Ok);
         assert_eq!(verdict(&set("false"), Monitor::Absent), Verdict::Ok);
         assert_eq!(verdict(&set(".git/hook"), Monitor::Absent), Verdict::Note);
-        let ours = set("'/a b/.git/vigil/vigil-fsmonitor-hook'");
+        let folder = tempfile::tempdir().unwrap();
+        let hook = folder.path().join("vigil-fsmonitor-hook");
+        let ours = set(&format!("'{}'", hook.display()));
+        assert_eq!(verdict(&ours, Monitor::Absent), Verdict::Problem);
+        std::os::unix::fs::symlink("/bin/sh", &hook).unwrap();
         assert_eq!(verdict(&ours, Monitor::Absent), Verdict::Ok);
         let served = "[vigil]\nfsmonitor = true\n";
         assert_eq!(verdict(served, Monitor::Runs), Verdict::Ok);
