@@ -3,9 +3,9 @@
 //! A one-shot command asks a session one question; a long-lived process keeps the session, and later questions read only what
 //! changed: each file that an answer rests on is kept with its stamp.
 //!
-//! A [`Session`] holds what is known and puts answers together. It is opened and kept fresh here; `index` has the index and the
-//! state on disk, `findings` what differs in the working tree, `compare` and `assemble` the status, `prompt` the prompt, and
-//! `why` the reasons. Each step of an answer is a type of its own, made for one question from the parts that it needs.
+//! A [`Session`] holds what is known and puts answers together. It is opened and kept fresh here; `index` has the index, `on_disk` the
+//! state on disk, `findings` what differs in the working tree, `compare` and `assemble` the status, `prompt` the prompt, and `why`
+//! the reasons. Each step of an answer is a type of its own, made for one question from the parts that it needs.
 
 mod assemble;
 mod attribute_blobs;
