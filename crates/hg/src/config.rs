@@ -3,6 +3,7 @@
 mod accounts;
 mod layers;
 mod list;
+mod numbers;
 mod parse;
 mod process_context;
 
@@ -102,16 +103,50 @@ impl Config {
         name: impl AsRef<[u8]>,
         default: bool,
     ) -> Result<bool, Abort> {
-        let name = name.as_ref();
+        let read = self.typed(section, name.as_ref(), "boolean", boolean)?;
+        Ok(read.unwrap_or(default))
+    }
+
+    /// Returns the value of a variable that is an integer; `None` if it is not set. One that is too large becomes the largest.
+    ///
+    /// # Errors
+    /// The value is not an integer.
+    pub fn integer(&self, section: &str, name: &str) -> Result<Option<i64>, Abort> {
+        self.typed(section, name.as_bytes(), "valid integer", numbers::integer)
+    }
+
+    /// Checks a variable that is a number of bytes, if it is set.
+    ///
+    /// # Errors
+    /// The value is no such number.
+    pub fn check_byte_count(&self, section: &str, name: &str) -> Result<(), Abort> {
+        let checked = self.typed(
+            section,
+            name.as_bytes(),
+            "byte quantity",
+            numbers::byte_count,
+        );
+        checked.map(|_| ())
+    }
+
+    /// Returns the value of a variable as `parse` reads it. `kind` says what it should be.
+    fn typed<T>(
+        &self,
+        section: &str,
+        name: &[u8],
+        kind: &str,
+        parse: impl Fn(&[u8]) -> Option<T>,
+    ) -> Result<Option<T>, Abort> {
         let Some(item) = self.item(section.as_bytes(), name) else {
-            return Ok(default);
+            return Ok(None);
         };
-        boolean(&item.value).ok_or_else(|| {
+        let wrong = || {
             let variable = bytes!(section, ".", name);
             let value = item.value.as_bstr();
-            let message = bytes!(variable, " is not a boolean ('", value, "')");
+            let message = bytes!(variable, " is not a ", kind, " ('", value, "')");
             Abort::of(Kind::Config, message)
-        })
+        };
+        parse(&item.value).map(Some).ok_or_else(wrong)
     }
 
     /// Returns the words of a variable that is a list.
