@@ -23,7 +23,7 @@ use crate::fsmonitor::{Token, TokenForm, payload};
 use crate::git_sockets::{self, GitSockets, NotServed};
 use crate::gitstatusd::response;
 use crate::locate::{
-    decline_for_client, decline_own_files, id_of, is_of_innermost, is_own_index, locate,
+    decline_for_client, decline_own_files, is_of_innermost, is_own_index, is_same, locate,
     of_mercurial, prefix,
 };
 use crate::mounts;
@@ -222,9 +222,8 @@ impl Answers {
         let located = locate(&question.directory, &question.variables, Search::Commands);
         let found = located.ok().and_then(|(_, key)| key);
         let is_it = |key: Key| {
-            let found = key.location.folder();
             key.location.is_found_in(&question.directory)
-                && (found == git_dir || id_of(&found).is_some_and(|it| id_of(git_dir) == Some(it)))
+                && is_same(&key.location.folder(), git_dir)
         };
         if !found.is_some_and(is_it) {
             let git_dir = BString::from(git_dir.as_os_str().as_bytes());

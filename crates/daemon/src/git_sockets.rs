@@ -20,10 +20,11 @@ use rustix::net::{
 };
 use vigil_git::repository::Repository;
 use vigil_linux::errno;
-use vigil_linux::stat::{FileType, Stat, lstat_path, stat_path};
+use vigil_linux::stat::{FileType, Stat, lstat_path};
 
 use crate::accept::accept_any;
 use crate::fsmonitor::{NoSocketPath, socket_path};
+use crate::locate::is_same;
 use crate::protocol::{MonitorDescription, MonitorQuestion};
 use crate::runtime_folder::BACKLOG;
 
@@ -130,11 +131,6 @@ impl GitSocket {
 
 fn id_of(stat: &Stat) -> (u64, u64) {
     (stat.dev, stat.ino)
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    let stat_id = |path: &Path| stat_path(path).ok().map(|stat| id_of(&stat));
-    one == other || stat_id(one).is_some_and(|id| stat_id(other) == Some(id))
 }
 
 /// The top of the working tree that `repository` has of its own, whatever the environment of a client chose. `None` if it is not

@@ -73,11 +73,16 @@ pub(crate) fn id_of(path: &Path) -> Option<(u64, u64)> {
     stat_path(path).ok().map(|stat| (stat.dev, stat.ino))
 }
 
+/// Whether both paths lead to the same file or directory.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || id_of(one).is_some_and(|id| id_of(other) == Some(id))
+}
+
 /// Whether `index`, a path as seen from `directory`, is the repository's own index.
 pub(crate) fn is_own_index(session: &Session, directory: &Path, index: &BString) -> bool {
     let own = &session.repository().index_path;
     let said = index.to_path().map(|index| directory.join(index));
-    said.is_ok_and(|said| said == *own || id_of(&said).is_some() && id_of(&said) == id_of(own))
+    said.is_ok_and(|said| is_same(&said, own))
 }
 
 /// Why the client is left files of its own process.

@@ -15,6 +15,7 @@ use vigil_daemon::variables;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Repository};
 
+pub(crate) use self::install::is_left_behind;
 use crate::command::{Command, Subcommand};
 use crate::options::{
     Entry, Given, Table, Value, other_than_subcommand, parse, refuse_others, subcommand, with_usage,
@@ -83,8 +84,6 @@ pub(crate) fn is_our_hook(hook: &BStr) -> bool {
     let hook = hook.strip_suffix(b"'").unwrap_or(hook);
     hook.ends_with(HOOK.as_bytes())
 }
-
-pub(crate) use self::install::is_left_behind;
 
 /// Runs the hook with git's arguments, and returns the exit code.
 pub(crate) fn run_hook(arguments: &[BString], environment: &Environment) -> u8 {

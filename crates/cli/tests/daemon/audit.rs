@@ -13,6 +13,13 @@ impl Sandbox {
         self.write("outside", "changed by another name\n");
     }
 
+    /// Starts a daemon that takes samples after a second without a question.
+    fn serve_with_samples(&self) -> RunningDaemon {
+        let mut command = self.command(VIGIL, "", &["daemon", "run"]);
+        command.env("VIGIL_DAEMON_SAMPLE_S", "1");
+        RunningDaemon::start(command)
+    }
+
     fn short_status(&self, program: &str) -> String {
         let mut command = self.command(program, "work", &["status", "-s"]);
         let output = command.env("GIT_OPTIONAL_LOCKS", "0").output().unwrap();
@@ -112,9 +119,7 @@ fn an_audit_finds_no_difference_after_changes_with_events() {
 #[test]
 fn an_idle_daemon_audits_samples_and_tells_watchers() {
     let sandbox = Sandbox::with_repository();
-    let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
-    command.env("VIGIL_DAEMON_SAMPLE_S", "1");
-    let _serving = RunningDaemon::start(command);
+    let _serving = sandbox.serve_with_samples();
     let mut command = sandbox.command(VIGIL, "work", &["watch"]);
     let mut watching = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
@@ -132,9 +137,7 @@ fn an_idle_daemon_audits_samples_and_tells_watchers() {
 #[test]
 fn an_idle_daemon_audits_samples_though_it_hears_of_no_change() {
     let sandbox = Sandbox::with_repository();
-    let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
-    command.env("VIGIL_DAEMON_SAMPLE_S", "1");
-    let _serving = RunningDaemon::start(command);
+    let _serving = sandbox.serve_with_samples();
     assert_eq!(sandbox.short_status(VIGIL), "");
     let deadline = Instant::now() + TIME_LIMIT;
     while sandbox.audit_counts().0 == 0 {

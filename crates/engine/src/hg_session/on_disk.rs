@@ -3,6 +3,7 @@
 use vigil_model::HashKind;
 use vigil_store::{PublishOutcome, Steps, StoreError};
 
+use super::recorded::Recorded;
 use super::{HgSession, in_repository};
 use crate::state::{self, State, StateReport, ToSave};
 
@@ -29,17 +30,13 @@ impl HgSession {
     /// # Errors
     /// The state could not be written. No answer depends on that.
     pub fn save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
+        let recorded = self.recorded.as_ref();
+        if !recorded.is_some_and(Recorded::needs_saving) || self.drop_damaged_state() {
+            return Ok(PublishOutcome::Unchanged);
+        }
         let (Some(state), Some(recorded)) = (&mut self.state, &mut self.recorded) else {
             return Ok(PublishOutcome::Unchanged);
         };
-        if !recorded.needs_saving() {
-            return Ok(PublishOutcome::Unchanged);
-        }
-        if let Err(damage) = recorded.tracked.check() {
-            state.forget(&damage);
-            self.recorded = None;
-            return Ok(PublishOutcome::Unchanged);
-        }
         if state.is_superseded() {
             // What is in memory does not belong to the state that is published now.
             self.state = None;
