@@ -450,13 +450,17 @@ fn waiting_clients_are_woken_by_changes_in_the_repository() {
         watcher.read_events();
         heard.since()
     };
-    assert_eq!(since(&|| {}), 0);
+    // A process started by another test may hold a file open that was being written here; closing it is an event, too.
+    fn falls_still(mut since: impl FnMut(&dyn Fn()) -> u64) -> bool {
+        (0..100).any(|_| since(&|| {}) == 0)
+    }
+    assert!(falls_still(&mut since));
     assert!(since(&|| working.record(0, &[])) > 0);
     assert!(since(&|| working.write(".hg/store/phaseroots", "")) > 0);
     assert!(since(&|| working.write(".hg/store/phaseroots", "1")) > 0);
     assert!(since(&|| working.write(".hg/merge/state2", "")) > 0);
     assert!(since(&|| working.write("new", "")) > 0);
-    assert_eq!(since(&|| {}), 0);
+    assert!(falls_still(&mut since));
 }
 
 #[test]
