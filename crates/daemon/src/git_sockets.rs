@@ -435,8 +435,7 @@ fn make(path: &Path) -> Made {
     if is_left {
         let own = address(&name.to_owned()).map_err(failed)?;
         match connect(&new().map_err(failed)?, &own) {
-            Err(Errno::CONNREFUSED) => {}
-            Err(Errno::NOENT) => {}
+            Err(Errno::CONNREFUSED | Errno::NOENT) => {}
             _ => return Err(NotServed::ServedByAnother(path.to_owned())),
         }
     }

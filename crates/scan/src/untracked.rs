@@ -17,6 +17,7 @@ use vigil_linux::stat::{lstat_path, stat_at, stat_fd, stat_path};
 use super::cache::Witness;
 use super::filter::DirMatch;
 use super::findings::{RulesWarning, Unseen};
+use super::folded_names::FoldedNames;
 use super::ignoring::Ignoring;
 use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
@@ -246,51 +247,39 @@ impl<'a> Walk<'a> {
         only_classifies: bool,
         found: &mut Found,
     ) -> Kind {
-        // What is neither file nor directory is not reported, ignored or not: Mercurial does not even match it
-        // against patterns.
-        let is_dir = kind == EntryKind::Dir;
-        if kind == EntryKind::Other
-            || self.is_metadata(path.as_bstr(), kind)
-            || self
-                .scan
-                .filter
-                .is_some_and(|filter| !filter.may_match_below(path.as_bstr()))
-            || (!is_dir
-                && self
-                    .folded
-                    .as_ref()
-                    .is_some_and(|names| names.has_file(path.as_bstr())))
-        {
+        if self.is_passed_over(path.as_bstr(), kind) {
             return Kind::Nothing;
         }
+        let is_dir = kind == EntryKind::Dir;
         let is_excluded = ignoring.excludes(path.as_bstr(), is_dir);
         if is_excluded && self.scan.ignored == IgnoredMode::No {
             return Kind::Ignored;
         }
-        let result = match kind {
-            EntryKind::Dir => {
-                let ignoring = ignoring.below(is_excluded);
-                return self.classify_dir(parent, path, &ignoring, only_classifies, found);
-            }
-            EntryKind::Other => Kind::Nothing,
-            EntryKind::File | EntryKind::Symlink => {
-                if self
-                    .scan
-                    .filter
-                    .is_some_and(|filter| !filter.matches(path.as_bstr(), false))
-                {
-                    Kind::Nothing
-                } else if is_excluded {
-                    Kind::Ignored
-                } else {
-                    Kind::Untracked
-                }
-            }
+        if is_dir {
+            let ignoring = ignoring.below(is_excluded);
+            return self.classify_dir(parent, path, &ignoring, only_classifies, found);
+        }
+        let filter = self.scan.filter;
+        let is_asked_for = filter.is_none_or(|filter| filter.matches(path.as_bstr(), false));
+        let kind = match is_asked_for {
+            false => Kind::Nothing,
+            true if is_excluded => Kind::Ignored,
+            true => Kind::Untracked,
         };
         if !only_classifies {
-            self.add(found, path.clone(), result);
+            self.add(found, path.clone(), kind);
         }
-        result
+        kind
+    }
+
+    /// Whether the entry at `path` is never reported, ignored or not. Such is what is neither file nor directory: Mercurial
+    /// does not even match it against patterns.
+    fn is_passed_over(&self, path: &BStr, kind: EntryKind) -> bool {
+        let is_tracked = |names: &FoldedNames| kind != EntryKind::Dir && names.has_file(path);
+        kind == EntryKind::Other
+            || self.is_metadata(path, kind)
+            || (self.scan.filter).is_some_and(|filter| !filter.may_match_below(path))
+            || self.folded.as_ref().is_some_and(is_tracked)
     }
 
     /// How to treat a directory that is tracked, or is a nested repository, except for the case of its name.
