@@ -326,6 +326,17 @@ fn a_stream_that_goes_on_beyond_the_pack_is_fatal() {
     );
 }
 
+#[test]
+fn a_pack_may_have_any_length() {
+    let sandbox = Sandbox::new();
+    sandbox.add_pack(&[Object::new(1, BLOB, b"contents")]);
+    let (pack, _) = pack_and_index(&[Object::new(1, BLOB, b"contents")]);
+    for len in 0..=pack.len() {
+        sandbox.write(".git/objects/pack/pack-crafted.pack", &pack[..len]);
+        sandbox.assert_same(&["-p", &id(1)], "");
+    }
+}
+
 /// git reads uninitialized memory here, and so may print anything; mostly it prints this.
 #[test]
 fn a_size_that_is_cut_off_ends_with_zeros() {

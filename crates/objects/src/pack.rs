@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use gix_hash::{Kind as HashKind, ObjectId, oid};
 use gix_object::Kind;
 use parking_lot::{Mutex, RwLock};
-use vigil_linux::errno;
+use vigil_linux::{Errno, errno};
 use vigil_linux::map::Map;
 
 use self::offsets::ByOffset;
@@ -249,7 +249,9 @@ impl Pack {
         }
         let checksum = len.checked_sub(self.hash.len_in_bytes());
         let Some(checksum) = checksum.and_then(|start| map.get(start..)) else {
-            return damaged(format!("packfile {shown} signature is unavailable"));
+            // git reads before the beginning of the file.
+            let reason = errno::text(Errno::INVAL);
+            return damaged(format!("error reading from {shown}: {reason}"));
         };
         if checksum != index.pack_checksum() {
             return damaged(format!("packfile {shown} does not match index"));
