@@ -291,6 +291,45 @@ fn a_status_fetches_attributes_that_were_left_out() {
     sandbox.assert_all_same("blobs", before, &[(&["status", "-s"], "")]);
 }
 
+/// Renames with changes, by the name of the file and not, of which the old contents are not here.
+fn with_renames() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run_script(
+        "cd server && mkdir long && for first in 1 2 3 4 5; do seq $first 900 >long/$first; done && ln -s long/1 link &&
+         git add -A && git commit -q -m long && cd .. &&
+         rm -rf blobs && git clone -q --no-checkout --filter=blob:none file://$PWD/server blobs",
+    );
+    sandbox
+}
+
+const RENAMES: &str = "git --no-lazy-fetch read-tree HEAD && mkdir moved && seq 1 901 >moved/1 && seq 2 902 >moved/2 &&
+     seq 3 903 >three && seq 4 904 >four_ && ln -s three other && git add moved three four_ other &&
+     git --no-lazy-fetch rm -q --cached link long/1 long/2 long/3 long/4";
+
+#[test]
+fn a_status_fetches_together_what_renames_are_found_by() {
+    let sandbox = with_renames();
+    for remote in ["file:///nowhere", "file://$PWD/../server"] {
+        let before = format!("{RENAMES} && git config remote.origin.url {remote}");
+        sandbox.assert_all_same(
+            "blobs",
+            &before,
+            &[
+                (&["status", "-s"], ""),
+                (&["status", "--porcelain=v2", "--find-renames=80"], ""),
+                (&["status", "-s", "--no-renames"], ""),
+                (&["-c", "status.renames=copies", "status", "-s"], ""),
+            ],
+        );
+    }
+    // One of them is nowhere.
+    let before = format!("{RENAMES} && git update-index --cacheinfo 100644,{UNKNOWN},three");
+    sandbox.assert_all_same("blobs", &before, &[(&["status", "-s"], "")]);
+    // The index records only that a file is to be added.
+    let before = format!("{RENAMES} && git rm -q --cached three && git add -N three");
+    sandbox.assert_all_same("blobs", &before, &[(&["status", "-s"], "")]);
+}
+
 #[test]
 fn a_status_fetches_the_rules_for_submodules_that_were_left_out() {
     let sandbox = Sandbox::new();

@@ -13,6 +13,7 @@ mod readers;
 mod tags;
 mod tree;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use gix_hash::{ObjectId, oid};
@@ -133,6 +134,34 @@ impl Objects {
             Some(promisor) => Err(promisor.unreached(id).into()),
             None => Ok(()),
         }
+    }
+
+    /// Whether objects that a partial clone left out are fetched.
+    pub fn fetches(&self) -> bool {
+        self.folders().promisor.is_some()
+    }
+
+    /// Fetches together what is missing of the objects `ids`, as git does before it compares many. Does nothing unless
+    /// objects are fetched at all.
+    ///
+    /// # Errors
+    /// Fetching failed, or an object was promised and no remote has it.
+    pub fn fetch_all(&self, mut ids: Vec<ObjectId>) -> Result<(), Error> {
+        if !self.fetches() {
+            return Ok(());
+        }
+        let mut seen = HashSet::new();
+        ids.retain(|id| seen.insert(*id));
+        let fetched = self.readers.with_reader(|reader| {
+            let mut missing = Vec::new();
+            for id in ids.iter().filter(|id| !id.is_null()) {
+                if reader.find_here(id)?.is_none() {
+                    missing.push(*id);
+                }
+            }
+            reader.fetch_all(missing).map(Some)
+        });
+        fetched.map(drop).map_err(Error::from)
     }
 
     fn open_at(folders: ObjectFolders, repo: &Repository, history: History) -> Result<Self, Error> {

@@ -1,14 +1,16 @@
-//! Objects that a partial clone left out: git fetches them one by one on demand (`extensions.partialClone` and
+//! Objects that a partial clone left out: git fetches them on demand (`extensions.partialClone` and
 //! `remote.<name>.promisor` in git-config(1), gitformat "partial clone").
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 use bstr::{BString, ByteSlice};
-use gix_hash::oid;
+use gix_hash::{ObjectId, oid};
 use parking_lot::Mutex;
-use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::fs::{MemfdFlags, memfd_create};
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 
@@ -57,11 +59,12 @@ impl Promisor {
         }
     }
 
-    fn fetch_from(&self, remote: &BString, id: &oid) -> std::io::Result<bool> {
-        // The id is in the pipe before git starts: if git exits early, there is no broken pipe to write to.
-        let (list, written) = pipe_with(PipeFlags::CLOEXEC)?;
-        rustix::io::write(&written, format!("{id}\n").as_bytes())?;
-        drop(written);
+    fn fetch_from(&self, remote: &BString, ids: &[ObjectId]) -> std::io::Result<bool> {
+        // The list is complete before git starts: if git exits early, there is no broken pipe to write to.
+        let mut list = File::from(memfd_create("objects", MemfdFlags::CLOEXEC)?);
+        let lines: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        list.write_all(lines.as_bytes())?;
+        list.rewind()?;
         let mut command = Command::new("git");
         self.child_environment
             .apply_to(&mut command)
@@ -76,8 +79,13 @@ impl Promisor {
 }
 
 impl FetchMissing for Promisor {
-    /// Asks one remote after the other until one has the object. git's messages go to standard error.
-    fn fetch(&self, id: &oid, messages: &mut Vec<String>) -> Result<bool, Reason> {
+    /// git's messages go to standard error.
+    fn fetch(
+        &self,
+        mut ids: Vec<ObjectId>,
+        is_missing: &mut dyn FnMut(&ObjectId) -> bool,
+        messages: &mut Vec<String>,
+    ) -> Result<Vec<ObjectId>, Reason> {
         let mut is_told = self.is_told.lock();
         if !std::mem::replace(&mut *is_told, true) {
             messages.extend_from_slice(&self.remotes.messages);
@@ -86,16 +94,23 @@ impl FetchMissing for Promisor {
             return Err(Reason::BadPromisor { text: text.clone() });
         }
         for remote in &self.remotes.names {
+            let Some(first) = ids.first() else {
+                break;
+            };
             let failed = |error: std::io::Error| Reason::NotRun {
-                id: id.to_owned(),
+                id: first.to_owned(),
                 remote: remote.clone(),
                 text: errno::text_of(&error),
             };
-            if self.fetch_from(remote, id).map_err(failed)? {
-                return Ok(true);
+            if self.fetch_from(remote, &ids).map_err(failed)? {
+                return Ok(Vec::new());
+            }
+            // Some may have come. Of a single one, git does not look.
+            if ids.len() > 1 {
+                ids.retain(&mut *is_missing);
             }
         }
-        Ok(false)
+        Ok(ids)
     }
 }
 

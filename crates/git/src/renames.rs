@@ -19,6 +19,7 @@ use vigil_model::path::file_name;
 
 use self::compare::{Reader, Scratch, in_order};
 use self::similarity::{SCORE_MAX, Spans};
+use super::objects;
 use super::staged::{SourceError, StagedChange, UnmergedPath};
 use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::request::RenameRule;
@@ -57,6 +58,21 @@ pub trait BlobSource: Sync {
     /// They cannot be read.
     fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError>;
 
+    /// Whether `blob` would have to be fetched. Then [`Self::fetch`] is called before it is requested.
+    fn is_far(&self, blob: &Blob<'_>) -> bool {
+        let _ = blob;
+        false
+    }
+
+    /// Fetches those of `blobs` that are far.
+    ///
+    /// # Errors
+    /// Some cannot be had, and git gives up.
+    fn fetch(&self, blobs: &[Blob<'_>]) -> Result<(), objects::Error> {
+        let _ = blobs;
+        Ok(())
+    }
+
     /// Returns whether contents are binary according to the `diff` attribute of `path` (gitattributes(5)), if it
     /// says. This only decides whether carriage returns at line ends count.
     fn is_binary(&self, path: &BStr) -> Option<bool> {
@@ -65,14 +81,20 @@ pub trait BlobSource: Sync {
     }
 }
 
-/// Required contents cannot be read. The text is git's own, without "fatal: ".
+/// Required contents cannot be had. The text is git's own, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
-#[error("unable to read {id}")]
-pub struct Error {
-    /// The object.
-    pub id: ObjectId,
-    /// The source's error.
-    pub source: SourceError,
+pub enum Error {
+    /// They cannot be read.
+    #[error("unable to read {id}")]
+    Unreadable {
+        /// The object.
+        id: ObjectId,
+        /// The source's error.
+        source: SourceError,
+    },
+    /// They cannot be fetched.
+    #[error(transparent)]
+    NotFetched(objects::Error),
 }
 
 /// git's default for the minimum similarity: one half.
@@ -375,6 +397,13 @@ impl<'a> Search<'a> {
             .filter_map(|(name, source)| Some((source?, (*targets.get(name)?)?)))
             .collect();
         pairs.sort_unstable();
+        let files = pairs.iter().filter_map(|(source, target)| {
+            Some([
+                &self.targets.get(*target)?.file,
+                &self.sources.get(*source)?.file,
+            ])
+        });
+        self.fetch(&files.flatten().collect::<Vec<_>>())?;
         // One thread: each pair is read only once, and reading many small objects is no faster with more.
         let mut scratch = Scratch::new();
         for (source, target) in pairs {
@@ -390,6 +419,19 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
+    /// Fetches the contents of `files` together if any that are compared, those of regular files, are far. The order is
+    /// git's: if it cannot fetch them all, it names the first.
+    fn fetch(&self, files: &[&File<'_>]) -> Result<(), Error> {
+        let source = self.reader.blobs;
+        let is_needed = |file: &&File<'_>| file.mode.is_file() && source.is_far(&file.blob);
+        if !files.iter().any(is_needed) {
+            return Ok(());
+        }
+        let files = files.iter().filter(|file| !file.mode.is_gitlink());
+        let blobs: Vec<Blob<'_>> = files.map(|file| file.blob).collect();
+        source.fetch(&blobs).map_err(Error::NotFetched)
+    }
+
     /// Returns the few best sources of each target, in the order of targets.
     fn best_matches(
         &self,
@@ -397,6 +439,11 @@ impl<'a> Search<'a> {
         sources: &[usize],
         threads_max: usize,
     ) -> Result<Vec<Option<Match>>, Error> {
+        let new = targets.iter().filter_map(|at| self.targets.get(*at));
+        let old = sources.iter().filter_map(|at| self.sources.get(*at));
+        let files = new.map(|target| &target.file);
+        let files = files.chain(old.map(|source| &source.file));
+        self.fetch(&files.collect::<Vec<_>>())?;
         let comparisons = targets.len().saturating_mul(sources.len());
         let threads = threads_max.min(comparisons / COMPARISONS_PER_THREAD);
         let rows = in_order(targets, threads, |&target, scratch| {

@@ -18,22 +18,35 @@ impl Reader {
     /// # Errors
     /// Fetching failed, or the object was promised and no remote has it.
     pub fn fetch(&mut self, id: &oid) -> Result<Option<Location>, Error> {
-        let store = self.store().clone();
-        let Some(promisor) = store.promisor.as_ref().filter(|_| !id.is_null()) else {
+        if self.store().promisor.is_none() || id.is_null() {
             return Ok(None);
+        }
+        self.fetch_all(vec![id.to_owned()])?;
+        self.find_here(id)
+    }
+
+    /// Fetches these objects, which are missing, together. Does nothing if nothing may be fetched.
+    ///
+    /// # Errors
+    /// Fetching failed, or an object was promised and no remote has it.
+    pub fn fetch_all(&mut self, ids: Vec<ObjectId>) -> Result<(), Error> {
+        let store = self.store().clone();
+        let Some(promisor) = store.promisor.as_ref().filter(|_| !ids.is_empty()) else {
+            return Ok(());
         };
         let mut messages = Vec::new();
-        let fetched = promisor.fetch(id, &mut messages);
+        let mut is_missing = |id: &ObjectId| !matches!(self.find_here(id), Ok(Some(_)));
+        let missing = promisor.fetch(ids, &mut is_missing, &mut messages);
         self.add_messages(messages);
-        let is_fetched = fetched.map_err(|reason| self.error(reason))?;
-        if !is_fetched {
-            let promised = store.promised.get_or_init(|| self.promised());
-            if promised.contains(id) {
-                let id = id.to_owned();
-                return Err(self.error(Reason::NotFetched { id }));
-            }
+        let missing = missing.map_err(|reason| self.error(reason))?;
+        if missing.is_empty() {
+            return Ok(());
         }
-        self.find_here(id)
+        let promised = store.promised.get_or_init(|| self.promised());
+        match missing.into_iter().find(|id| promised.contains(id)) {
+            Some(id) => Err(self.error(Reason::NotFetched { id })),
+            None => Ok(()),
+        }
     }
 
     /// Returns the objects in packs from promisor remotes, and all ids in them. Objects that cannot be read are

@@ -2,16 +2,21 @@
 
 use std::fmt::Debug;
 
-use gix_hash::oid;
+use gix_hash::ObjectId;
 
 use super::error::Reason;
 
 /// Fetches objects that a partial clone left out.
 pub trait FetchMissing: Debug + Send + Sync {
-    /// Fetches `id` from the first remote that has it; returns `false` if none does. Whether the object is there now is
-    /// found out by the next lookup. git's messages are appended to `messages`, line by line.
+    /// Fetches the objects `ids` from one remote after the other, until none `is_missing`. Returns those that no remote has.
+    /// git's messages are appended to `messages`, line by line.
     ///
     /// # Errors
     /// git exits.
-    fn fetch(&self, id: &oid, messages: &mut Vec<String>) -> Result<bool, Reason>;
+    fn fetch(
+        &self,
+        ids: Vec<ObjectId>,
+        is_missing: &mut dyn FnMut(&ObjectId) -> bool,
+        messages: &mut Vec<String>,
+    ) -> Result<Vec<ObjectId>, Reason>;
 }

@@ -4,6 +4,7 @@
 
 mod attributes;
 mod complaints;
+mod damaged_blobs;
 mod large_files;
 mod long_format;
 mod odd_paths;

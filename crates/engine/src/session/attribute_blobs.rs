@@ -111,14 +111,20 @@ pub(super) fn explained(repository: &Repository, error: objects::Error) -> Sessi
 
 /// Returns what git writes when it reads the damaged object `id`.
 fn messages_about(repository: &Repository, id: &ObjectId) -> Vec<String> {
+    // Any error is recorded as a message.
+    let read = |objects: &Objects| drop(objects.read(id, &mut Vec::new()));
+    messages_of(repository, read)
+}
+
+/// Returns what git writes when it looks at objects as `look` does.
+pub(super) fn messages_of(repository: &Repository, look: impl FnOnce(&Objects)) -> Vec<String> {
     let Ok(objects) = Objects::open(repository) else {
         return Vec::new();
     };
     objects.collect_messages();
     // The shared store reports the messages about alternates and grafts.
     objects.set_reported_once([true, true]);
-    // Any error is recorded as a message.
-    let _ = objects.read(id, &mut Vec::new());
+    look(&objects);
     objects.take_messages()
 }
 

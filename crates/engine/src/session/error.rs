@@ -109,7 +109,7 @@ pub enum SessionError {
 impl SessionError {
     /// Whether an object is needed that a partial clone left out, and it was not fetched.
     pub fn is_of_fetching(&self) -> bool {
-        matches!(self, Self::Objects(objects::Error::Unreadable(reason)) if reason.is_of_fetching())
+        matches!(self, Self::Objects(error) if error.is_of_fetching())
     }
 
     /// Returns the error with the lines that git writes before it, and the `directory` whose tree is damaged, if there are any.

@@ -4,16 +4,22 @@ use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
 
 use bstr::{BStr, ByteSlice};
+use gix_hash::oid;
 
 use vigil_convert::converter::{self, Converter};
 use vigil_git::objects::{self, Objects};
-use vigil_git::renames::{Blob, BlobSource, FileSide};
+use vigil_git::renames::{self, Blob, BlobSource, FileSide};
+use vigil_git::repository::Repository;
 use vigil_git::staged::SourceError;
 use vigil_objects::hash::hash_blob;
 use vigil_rules::attributes::{Attributes, Value};
 
+use super::SessionError;
+use super::attribute_blobs::messages_of;
+
 /// The contents that rename detection compares.
 pub(super) struct RenameBlobs<'a> {
+    pub(super) repository: &'a Repository,
     pub(super) objects: &'a Objects,
     pub(super) attributes: &'a Attributes,
     /// Called with the path of whatever is read here.
@@ -63,6 +69,11 @@ impl RenameBlobs<'_> {
         self.attributes.lookup(path, ["filter"]);
     }
 
+    /// Whether the contents of `blob` are those in the working tree.
+    fn is_on_disk(&self, blob: &Blob<'_>) -> bool {
+        blob.side == FileSide::Later && self.files.is_some()
+    }
+
     /// Returns the contents in the working tree, if they count. What cannot be read, or is not a file at all,
     /// counts as empty.
     fn on_disk(&self, blob: &Blob<'_>) -> Result<Option<Vec<u8>>, SourceError> {
@@ -73,6 +84,19 @@ impl RenameBlobs<'_> {
         Ok(Some(
             contents_on_disk(&path, blob.path, converter)?.unwrap_or_default(),
         ))
+    }
+
+    /// The error for a blob that is not here. If git would fetch it, the error says that.
+    fn missing(&self, blob: &Blob<'_>) -> SourceError {
+        let id = blob.id.to_owned();
+        let left_out = match self.objects.fetches() {
+            true => Ok(()),
+            false => Objects::check_left_out(self.repository, &id),
+        };
+        left_out
+            .err()
+            .unwrap_or(objects::Error::Missing { id })
+            .into()
     }
 
     /// Returns the contents of a staged file that could not be read as an object, if the file has them.
@@ -86,9 +110,33 @@ impl RenameBlobs<'_> {
     }
 }
 
-fn missing(blob: &Blob<'_>) -> SourceError {
-    let id = blob.id.to_owned();
-    objects::Error::Missing { id }.into()
+/// Adds the lines that git writes before `error`. They were not recorded when the object was read, so it is read again.
+pub(super) fn explained(repository: &Repository, error: renames::Error) -> SessionError {
+    let (id, source) = match error {
+        renames::Error::NotFetched(error) => return error.into(),
+        renames::Error::Unreadable { id, source } => (id, source),
+    };
+    match source.downcast::<objects::Error>() {
+        Ok(error) if error.is_of_fetching() => (*error).into(),
+        Ok(error) => {
+            let messages = messages_about(repository, &id);
+            let source = error.into();
+            let error = SessionError::from(renames::Error::Unreadable { id, source });
+            error.explained(messages, None)
+        }
+        Err(source) => renames::Error::Unreadable { id, source }.into(),
+    }
+}
+
+/// Returns what git writes when it looks up the size of the object `id`, and then reads it.
+fn messages_about(repository: &Repository, id: &oid) -> Vec<String> {
+    let look = |objects: &Objects| {
+        if objects.size(id).is_ok_and(|size| size.is_some()) {
+            // Any error is recorded as a message.
+            let _ = objects.read(id, &mut Vec::new());
+        }
+    };
+    messages_of(repository, look)
 }
 
 impl BlobSource for RenameBlobs<'_> {
@@ -99,7 +147,7 @@ impl BlobSource for RenameBlobs<'_> {
         }
         let failure = match self.objects.size(blob.id) {
             Ok(Some(size)) => return Ok(size),
-            Ok(None) => missing(blob),
+            Ok(None) => self.missing(blob),
             Err(error) => error.into(),
         };
         let contents = self.of_same_file(blob).ok_or(failure)?;
@@ -114,11 +162,21 @@ impl BlobSource for RenameBlobs<'_> {
         }
         let failure = match self.objects.read(blob.id, buf) {
             Ok(Some(_)) => return Ok(()),
-            Ok(None) => missing(blob),
+            Ok(None) => self.missing(blob),
             Err(error) => error.into(),
         };
         *buf = self.of_same_file(blob).ok_or(failure)?;
         Ok(())
+    }
+
+    fn is_far(&self, blob: &Blob<'_>) -> bool {
+        !self.is_on_disk(blob) && self.objects.fetches() && !self.objects.is_here(blob.id)
+    }
+
+    fn fetch(&self, blobs: &[Blob<'_>]) -> Result<(), objects::Error> {
+        let blobs = blobs.iter().filter(|blob| !self.is_on_disk(blob));
+        let ids = blobs.map(|blob| blob.id.to_owned());
+        self.objects.fetch_all(ids.collect())
     }
 
     fn is_binary(&self, path: &BStr) -> Option<bool> {

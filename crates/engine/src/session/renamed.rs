@@ -6,7 +6,7 @@ use vigil_model::tracked::Tracked;
 
 use super::changes::{Origin, Unstaged};
 use super::conflicts::Conflict;
-use super::rename_blobs::{RenameBlobs, contents_on_disk};
+use super::rename_blobs::{RenameBlobs, contents_on_disk, explained};
 use super::*;
 use vigil_git::staged::{StagedChange, StagedDiff, UnmergedPath};
 use vigil_model::change::ChangeKind;
@@ -54,6 +54,7 @@ impl RenameSearch<'_> {
         if let Some(rule) = request.renames.filter(|_| !changes.is_empty()) {
             let top = self.repository.work_tree.as_deref();
             let blobs = RenameBlobs {
+                repository: self.repository,
                 objects: self.objects,
                 attributes: self.attributes,
                 asks: &|path| {
@@ -68,7 +69,8 @@ impl RenameSearch<'_> {
                 .filter(|unmerged| is_asked_for(unmerged.path.as_bstr(), unmerged.head_mode))
                 .cloned()
                 .collect();
-            changes = renames::detect(changes, &unmerged, &rule, &blobs, cores())?;
+            let found = renames::detect(changes, &unmerged, &rule, &blobs, cores());
+            changes = found.map_err(|error| explained(self.repository, error))?;
         }
         Ok(changes)
     }
@@ -112,13 +114,15 @@ impl RenameSearch<'_> {
             }
         }
         let blobs = RenameBlobs {
+            repository: self.repository,
             objects: self.objects,
             attributes: self.attributes,
             asks: &|_| self.missed.ask(),
             files: Some((top, self.converter)),
             same_files: None,
         };
-        let pairs = renames::detect(changes, &[], &rule, &blobs, cores())?;
+        let pairs = renames::detect(changes, &[], &rule, &blobs, cores());
+        let pairs = pairs.map_err(|error| explained(self.repository, error))?;
         let (in_conflict, pairs): (Vec<StagedChange>, Vec<StagedChange>) = pairs
             .into_iter()
             .partition(|pair| conflicting_paths.binary_search(&pair.path).is_ok());

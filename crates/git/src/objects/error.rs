@@ -102,6 +102,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether an object is missing that a partial clone left out, and it was not fetched.
+    pub fn is_of_fetching(&self) -> bool {
+        matches!(self, Self::Unreadable(reason) if reason.is_of_fetching())
+    }
+
     pub(super) fn contradiction(id: &oid, known: Kind, actual: Kind) -> Self {
         Self::Contradiction {
             id: id.to_owned(),

@@ -67,7 +67,7 @@ impl Scratch {
 
 /// Reads and compares contents.
 pub(super) struct Reader<'a> {
-    blobs: &'a dyn BlobSource,
+    pub(super) blobs: &'a dyn BlobSource,
     /// The memory of all kept spans, in bytes.
     spans_memory: AtomicUsize,
 }
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
 }
 
 fn unreadable(file: &File<'_>, source: SourceError) -> Error {
-    Error {
+    Error::Unreadable {
         id: file.blob.id.into(),
         source,
     }
