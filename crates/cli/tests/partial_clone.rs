@@ -270,6 +270,30 @@ fn attributes_that_cannot_be_fetched_are_fatal() {
 }
 
 #[test]
+fn a_status_fetches_trees_that_were_left_out() {
+    let sandbox = Sandbox::new();
+    for remote in ["file:///nowhere", "file://$PWD/../server"] {
+        for reset in ["main", "main~1", "main~2"] {
+            let before = format!(
+                "git read-tree v1 && git reset -q --soft {reset} && echo new >dir && git config remote.origin.url {remote}"
+            );
+            sandbox.assert_all_same(
+                "trees",
+                &before,
+                &[
+                    (&["status", "-s"], ""),
+                    (&["status", "--porcelain=v2", "-uno"], ""),
+                    (&["status", "-s", "--", "dir"], ""),
+                ],
+            );
+        }
+    }
+    // Of a sparse index, directories that are one entry are compared by the trees.
+    let before = "git sparse-checkout set --sparse-index dir && git checkout -q main && git reset -q --soft main~1";
+    sandbox.assert_all_same("trees", before, &[(&["status", "-s"], "")]);
+}
+
+#[test]
 fn a_status_fetches_attributes_that_were_left_out() {
     let sandbox = Sandbox::new();
     sandbox.run_script(

@@ -17,8 +17,8 @@ use std::sync::{Arc, OnceLock};
 use gix_hash::{Kind as HashKind, ObjectId, oid};
 use gix_object::Kind;
 use parking_lot::{Mutex, RwLock};
-use vigil_linux::{Errno, errno};
 use vigil_linux::map::Map;
+use vigil_linux::{Errno, errno};
 
 use self::offsets::ByOffset;
 pub(super) use self::offsets::Places;

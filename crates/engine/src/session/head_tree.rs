@@ -38,8 +38,13 @@ pub(super) fn tree_of(
 }
 
 /// Adds git's earlier lines to `error` if an object is to blame. They were not recorded when it was read,
-/// so it is read again.
-pub(super) fn explained(repository: &Repository, head: &Head, error: SessionError) -> SessionError {
+/// so it is read again. If git would fetch the object, the error says that instead; `fetches` tells that this was tried.
+pub(super) fn explained(
+    repository: &Repository,
+    head: &Head,
+    fetches: bool,
+    error: SessionError,
+) -> SessionError {
     let (tree, directory) = match &error {
         // Nothing is fetched when it is read again.
         _ if error.is_of_fetching() => return error,
@@ -54,6 +59,12 @@ pub(super) fn explained(repository: &Repository, head: &Head, error: SessionErro
     let (Some(head), Ok(objects)) = (head.commit(), Objects::open(repository)) else {
         return error;
     };
+    let left_out = missing(&objects, &head, &error).filter(|_| !fetches);
+    if let Some(id) = left_out
+        && let Err(left_out) = Objects::check_left_out(repository, &id)
+    {
+        return left_out.into();
+    }
     // A new store: the shared one would also record what other threads read.
     objects.collect_messages();
     // The shared store reports the messages about alternates.
@@ -65,6 +76,20 @@ pub(super) fn explained(repository: &Repository, head: &Head, error: SessionErro
     };
     let source = failed.unwrap_or(error);
     source.explained(objects.take_messages(), directory)
+}
+
+/// Returns the object that `error` is about, if it is not here.
+fn missing(objects: &Objects, head: &ObjectId, error: &SessionError) -> Option<ObjectId> {
+    let id = match error {
+        SessionError::Staged(staged::Error::Missing { id, .. }) => *id,
+        SessionError::BadHead => *head,
+        SessionError::BadHeadTree => match objects.tree_in_graph(head) {
+            Some(tree) => tree,
+            None => objects.peel_to_tree(head).ok()?,
+        },
+        _ => return None,
+    };
+    (!objects.is_here(&id)).then_some(id)
 }
 
 /// How many times git asks for the type of HEAD's commit before reading it. It reports the damage each
