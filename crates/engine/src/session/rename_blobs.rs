@@ -1,9 +1,11 @@
 //! The contents that rename detection compares: those of objects, and of files as they would be recorded.
 
+use std::ffi::OsStr;
 use std::fs::File;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
-use bstr::{BStr, ByteSlice};
+use bstr::BStr;
 use gix_hash::oid;
 
 use vigil_convert::converter::{self, Converter};
@@ -22,13 +24,21 @@ pub(super) struct RenameBlobs<'a> {
     pub(super) repository: &'a Repository,
     pub(super) objects: &'a Objects,
     pub(super) attributes: &'a Attributes,
+    /// Converts files to what would be recorded.
+    pub(super) converter: &'a Converter,
     /// Called with the path of whatever is read here.
     pub(super) asks: &'a (dyn Fn(&BStr) + Sync),
-    /// The top of the working tree and its converter, if that is the later side.
-    pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
-    /// The same for staged files: git takes their contents from the working tree where they are the same, and so does not notice
-    /// that they are not stored.
-    pub(super) same_files: Option<(&'a std::path::Path, &'a Converter)>,
+    pub(super) later: LaterSide,
+}
+
+/// Where the later contents are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LaterSide {
+    /// In the index. git takes them from the working tree where they are the same, and so does not notice that they are not
+    /// stored.
+    Index,
+    /// In the working tree.
+    WorkTree,
 }
 
 /// Returns what would be recorded of the file or symbolic link at `on_disk`; `None` if there is neither, or it
@@ -37,7 +47,7 @@ pub(super) struct RenameBlobs<'a> {
 /// # Errors
 /// The contents cannot be converted as required: git then gives up.
 pub(super) fn contents_on_disk(
-    on_disk: &std::path::Path,
+    on_disk: &Path,
     path: &BStr,
     converter: &Converter,
 ) -> Result<Option<Vec<u8>>, converter::Error> {
@@ -71,19 +81,25 @@ impl RenameBlobs<'_> {
 
     /// Whether the contents of `blob` are those in the working tree.
     fn is_on_disk(&self, blob: &Blob<'_>) -> bool {
-        blob.side == FileSide::Later && self.files.is_some()
+        (blob.side, self.later) == (FileSide::Later, LaterSide::WorkTree)
     }
 
     /// Returns the contents in the working tree, if they count. What cannot be read, or is not a file at all,
     /// counts as empty.
     fn on_disk(&self, blob: &Blob<'_>) -> Result<Option<Vec<u8>>, SourceError> {
-        let (FileSide::Later, Some((top, converter))) = (blob.side, self.files) else {
+        if !self.is_on_disk(blob) {
             return Ok(None);
+        }
+        let contents = match self.path_on_disk(blob) {
+            Some(path) => contents_on_disk(&path, blob.path, self.converter)?,
+            None => None,
         };
-        let path = top.join(blob.path.to_path()?);
-        Ok(Some(
-            contents_on_disk(&path, blob.path, converter)?.unwrap_or_default(),
-        ))
+        Ok(Some(contents.unwrap_or_default()))
+    }
+
+    fn path_on_disk(&self, blob: &Blob<'_>) -> Option<PathBuf> {
+        let top = self.repository.work_tree.as_ref()?;
+        Some(top.join(OsStr::from_bytes(blob.path)))
     }
 
     /// The error for a blob that is not here. If git would fetch it, the error says that.
@@ -101,11 +117,11 @@ impl RenameBlobs<'_> {
 
     /// Returns the contents of a staged file that could not be read as an object, if the file has them.
     fn of_same_file(&self, blob: &Blob<'_>) -> Option<Vec<u8>> {
-        let (FileSide::Later, Some((top, converter))) = (blob.side, self.same_files) else {
+        if (blob.side, self.later) != (FileSide::Later, LaterSide::Index) {
             return None;
-        };
-        let path = top.join(blob.path.to_path().ok()?);
-        let contents = contents_on_disk(&path, blob.path, converter).ok()??;
+        }
+        let path = self.path_on_disk(blob)?;
+        let contents = contents_on_disk(&path, blob.path, self.converter).ok()??;
         (hash_blob(blob.id.kind(), &contents) == blob.id).then_some(contents)
     }
 }

@@ -6,7 +6,7 @@ use vigil_model::tracked::Tracked;
 
 use super::changes::{Origin, Unstaged};
 use super::conflicts::Conflict;
-use super::rename_blobs::{RenameBlobs, contents_on_disk, explained};
+use super::rename_blobs::{LaterSide, RenameBlobs, contents_on_disk, explained};
 use super::*;
 use vigil_git::staged::{StagedChange, StagedDiff, UnmergedPath};
 use vigil_model::change::ChangeKind;
@@ -52,7 +52,6 @@ impl RenameSearch<'_> {
             .cloned()
             .collect();
         if let Some(rule) = request.renames.filter(|_| !changes.is_empty()) {
-            let top = self.repository.work_tree.as_deref();
             let blobs = RenameBlobs {
                 repository: self.repository,
                 objects: self.objects,
@@ -61,8 +60,8 @@ impl RenameSearch<'_> {
                     self.missed.ask();
                     asks(path);
                 },
-                files: None,
-                same_files: top.map(|top| (top, self.converter)),
+                converter: self.converter,
+                later: LaterSide::Index,
             };
             let unmerged = diff.unmerged.iter();
             let unmerged: Vec<UnmergedPath> = unmerged
@@ -118,8 +117,8 @@ impl RenameSearch<'_> {
             objects: self.objects,
             attributes: self.attributes,
             asks: &|_| self.missed.ask(),
-            files: Some((top, self.converter)),
-            same_files: None,
+            converter: self.converter,
+            later: LaterSide::WorkTree,
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, cores());
         let pairs = pairs.map_err(|error| explained(self.repository, error))?;
