@@ -564,7 +564,9 @@ function __vigil_prompt_register_with_preexec {
 if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
   __vigil_prompt_register_with_preexec
 elif [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
-  if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 51 ]]; then
+  # VS Code has its own script read the rc file, and then keeps only the first element. It takes what another one runs after its own
+  # call for a command of the user's.
+  if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 51 || -n ${VSCODE_INJECTION-} ]]; then
     PROMPT_COMMAND="__vigil_prompt_update && :"${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}
   elif [[ -z ${PROMPT_COMMAND[*]-} ]]; then
     # Scripts that take PROMPT_COMMAND for a string set its first element, so leave that one free.

@@ -393,6 +393,39 @@ fn bash_preexec_calls_what_is_called_before_prompts() {
     }
 }
 
+/// What VS Code does once the rc file has been read: it keeps only the text, and reports the first command after each prompt.
+const VS_CODE: &str = "\
+kept=${PROMPT_COMMAND-}
+before_prompt() { local code=$?; (exit $code); eval \"$kept\"; awaits=1; }
+PROMPT_COMMAND=before_prompt
+trap '[[ ! $awaits ]] || { awaits=; echo \"re''ported ${BASH_COMMAND%% *},\"; }' DEBUG
+";
+
+#[test]
+fn the_terminal_of_vs_code_takes_nothing_of_ours_for_a_command() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    for earlier in ["", "PROMPT_COMMAND='echo own $?,'\n"] {
+        let rc = format!(
+            "VSCODE_INJECTION=1\n{earlier}{}{VS_CODE}",
+            patient_rc(Shell::Bash)
+        );
+        let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+        session.send("cd work; sh -c 'exit 5'");
+        session.wait_for("reported cd,");
+        if !earlier.is_empty() {
+            session.wait_for("own 5,");
+        }
+        session.wait_for(&format!("{CLEAN}main"));
+        session.send("sh -c 'echo do''ne'");
+        let seen = session.wait_for("done\r");
+        assert!(seen.contains("reported sh,"), "{seen}");
+        assert_eq!(seen.matches("reported").count(), 1, "{seen}");
+        session.send("exit");
+        session.end();
+    }
+}
+
 #[test]
 fn the_users_options_outlast_prompts_in_an_old_bash() {
     let sandbox = Sandbox::new();
