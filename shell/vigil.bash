@@ -561,6 +561,16 @@ function __vigil_prompt_register_with_preexec {
   done
 }
 
+# If the rc file is read again, it sets the first element to what was moved to a later one, which must not run twice.
+function __vigil_prompt_free_first_element {
+  builtin local _vigil_index=''
+  for _vigil_index in "${!PROMPT_COMMAND[@]}"; do
+    if [[ $_vigil_index -gt 0 ]] && builtin test "${PROMPT_COMMAND[_vigil_index]}" = "${PROMPT_COMMAND[0]-}"; then
+      PROMPT_COMMAND[0]=:
+    fi
+  done
+}
+
 if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
   __vigil_prompt_register_with_preexec
 elif [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
@@ -575,6 +585,8 @@ elif [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
     # They may also append to it. Each element finds the exit code of the user's command.
     PROMPT_COMMAND=(: '__vigil_prompt_update && :' "${PROMPT_COMMAND[@]}")
   fi
+else
+  __vigil_prompt_free_first_element
 fi
 builtin shopt -s promptvars
 

@@ -832,6 +832,23 @@ fn an_rc_line_that_is_there_twice_is_as_good_as_once() {
 }
 
 #[test]
+fn an_rc_file_of_bash_that_is_read_again_runs_a_prompt_command_once() {
+    let sandbox = Sandbox::new();
+    let rc = "PROMPT_COMMAND='echo own $?,'\n".to_owned() + &patient_rc(Shell::Bash);
+    let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+    session.send(". rc.bash/bashrc; . rc.bash/bashrc; echo re''ad");
+    session.wait_for("read\r");
+    session.send("sh -c 'echo do''ne; exit 5'");
+    session.wait_for("done\r");
+    session.send("echo en''d");
+    let seen = session.wait_for("end\r");
+    assert_eq!(seen.matches("own").count(), 1, "{seen}");
+    assert!(seen.contains("own 5,"), "{seen}");
+    session.send("exit");
+    session.end();
+}
+
+#[test]
 fn a_daemon_that_is_halted_costs_no_prompt() {
     for shell in SHELLS {
         let mut sandbox = Sandbox::new();
