@@ -571,6 +571,15 @@ function __vigil_prompt_free_first_element {
   done
 }
 
+# Whether PROMPT_COMMAND contains more than our call.
+function __vigil_prompt_has_other_commands {
+  builtin local _vigil_command=''
+  for _vigil_command in "${PROMPT_COMMAND[@]-}"; do
+    [[ -z $_vigil_command || $_vigil_command == : || $_vigil_command == '__vigil_prompt_update && :' ]] || builtin return 0
+  done
+  builtin return 1
+}
+
 if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
   __vigil_prompt_register_with_preexec
 elif [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
@@ -588,7 +597,8 @@ elif [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
 else
   __vigil_prompt_free_first_element
 fi
-builtin shopt -s promptvars
+# If it was turned off, the prompt of another script may contain names as they are, and would now run what these contain.
+builtin shopt -q promptvars || __vigil_prompt_has_other_commands || builtin shopt -s promptvars
 
 if [[ -n ${NO_COLOR-} || ${TERM-} == dumb ]]; then
   PS1='\u@\h ${__vigil_prompt_directory}${GITSTATUS_PROMPT:+ $GITSTATUS_PROMPT}\n\$ '

@@ -714,6 +714,34 @@ fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
     }
 }
 
+#[test]
+fn the_prompt_of_another_script_is_not_expanded_if_it_relies_on_that() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let other = "shopt -u promptvars\n\
+                 PROMPT_COMMAND='PS1=$other'; other='$(echo exe\"\"cuted) `echo exe\"\"cuted` > '\n";
+    let mut session = Session::start(
+        &sandbox,
+        Shell::Bash,
+        &(other.to_owned() + &patient_rc(Shell::Bash)),
+    );
+    session.send(". rc.bash/bashrc; echo do''ne");
+    let mut seen = session.wait_for("done\r");
+    session.send("exit");
+    seen += &session.end();
+    assert!(seen.contains("$(echo exe"), "{seen}");
+    assert!(!seen.contains("executed"), "{seen}");
+
+    // Without another script, ours is shown.
+    let rc = "shopt -u promptvars\n".to_owned() + &patient_rc(Shell::Bash);
+    let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+    session.send(". rc.bash/bashrc; cd work; echo do''ne");
+    session.wait_for("done\r");
+    session.wait_for(&format!("{CLEAN}main"));
+    session.send("exit");
+    session.end();
+}
+
 /// Names of branches of Mercurial. To bash, a backslash and digits in a prompt are a character, which it expands afterwards.
 const NAMES_WITH_BACKSLASHES: [&str; 6] = [
     r"\044(touch pwned)",
