@@ -645,6 +645,12 @@ function _vigil_set_exit_code() {
   builtin return $1
 }
 
+# Whether the prompt consists of variables of ours. If another script has set one that does not, it may contain names as they are,
+# and zsh would run what these contain if it expanded them.
+function _vigil_prompt_is_shown() {
+  [[ $PROMPT$RPROMPT == *(GITSTATUS_PROMPT|_vigil_prompt_directory)* ]]
+}
+
 # Called once, before the first prompt.
 function _vigil_forget_first_prompt() {
   precmd_functions=(${precmd_functions:#_vigil_on_first_prompt})
@@ -658,7 +664,9 @@ function _vigil_close_loading_fd() {
 }
 
 typeset -ga precmd_functions chpwd_functions
-precmd_functions=(${precmd_functions:#_vigil_(precmd|on_first_prompt)} _vigil_on_first_prompt _vigil_precmd)
+precmd_functions=(${precmd_functions:#_vigil_(precmd|on_first_prompt)} _vigil_precmd)
+# What is scheduled comes after these functions, when the prompt is complete.
+builtin zmodload zsh/sched 2>/dev/null || precmd_functions+=(_vigil_on_first_prompt)
 # A key binding may change the directory and redraw the prompt.
 chpwd_functions=(${chpwd_functions:#_vigil_chpwd} _vigil_chpwd)
 
@@ -687,8 +695,8 @@ _vigil_on_readable () 'builtin' 'eval' "'_vigil_receive_without_traps' \"\$@\"; 
 _vigil_redraw () 'builtin' 'eval' "'builtin' 'eval' \"\${_vigil_widget_code-}\""
 _vigil_precmd () '_vigil_prompt_update' "$?" "${options[promptbang]-}" "${pipestatus[@]}"
 _vigil_chpwd () 'builtin' 'eval' "'builtin' 'zle' && '_vigil_prompt_update' \"\${_vigil_prompt_exit_code-}\" \"\${options[promptbang]-}\" \"\${_vigil_prompt_pipestatus[@]}\" || 'builtin' 'true'"
-# The function that evaluates this script may have restored the options at its end, so they are set again.
-_vigil_on_first_prompt () 'builtin' 'eval' "'_vigil_forget_first_prompt'; 'builtin' 'setopt' 'prompt_percent' 'prompt_subst'"
+# Options are set no sooner, since the function that evaluates this script may restore them at its end.
+_vigil_on_first_prompt () 'builtin' 'eval' "'_vigil_forget_first_prompt'; '_vigil_prompt_is_shown' && 'builtin' 'setopt' 'prompt_percent' 'prompt_subst' || 'builtin' 'true'"
 _vigil_on_loaded () 'builtin' 'eval' "'_vigil_close_loading_fd' \"\$1\"; '_vigil_on_first_prompt'; '_vigil_prompt_update' 0 \"\${options[promptbang]-}\" 0; 'builtin' 'zle' '.reset-prompt'"
 # options
-'builtin' 'setopt' 'prompt_percent' 'prompt_subst' 'no_prompt_bang'
+'builtin' 'setopt' 'no_prompt_bang'

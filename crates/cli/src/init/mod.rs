@@ -132,10 +132,11 @@ fn zsh(program: &[u8], has_prompt: bool) -> Vec<u8> {
     ]
 }
 
-/// A line that has zsh define `functions` once more at its top level, right before the next prompt. Functions that are defined
-/// below an `emulate -c` have its options whenever they are called, and those that they set last only as long.
+/// A line that has zsh define `functions` once more at its top level, right before the next prompt, and set the options of that
+/// prompt. Functions that are defined below an `emulate -c` have its options whenever they are called, and those that they set last
+/// only as long.
 fn at_top_level(functions: &str) -> Vec<u8> {
-    let options = "'builtin' 'setopt' 'prompt_percent' 'prompt_subst'";
+    let options = "'_vigil_prompt_is_shown' && 'builtin' 'setopt' 'prompt_percent' 'prompt_subst' || 'builtin' 'true'";
     let code = quote::zsh(&bytes![functions, options]);
     bytes![
         "'builtin' 'zmodload' 'zsh/sched' 2>/dev/null && 'builtin' 'sched' '+0' ",

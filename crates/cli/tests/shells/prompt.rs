@@ -715,6 +715,31 @@ fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
 }
 
 #[test]
+fn zsh_expands_no_prompt_of_another_script_that_relies_on_that() {
+    let ours = patient_rc(Shell::Zsh);
+    let other = "setopt no_prompt_subst\n\
+                 other='$(echo exe\"\"cuted) `echo exe\"\"cuted` > '\n\
+                 set_prompt() { PROMPT=$other }\nprecmd_functions+=(set_prompt)\n";
+    let first = "set_prompt() { PROMPT=$other }\nprecmd_functions=(set_prompt $precmd_functions)\n";
+    for rc in [
+        format!("{ours}{other}"),
+        format!("{other}{ours}"),
+        format!("{other}{ours}{first}"),
+        format!("{other}load() {{ {ours} }}; emulate zsh -c load\n"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let mut session = Session::start(&sandbox, Shell::Zsh, &rc);
+        session.send("cd work; echo do''ne");
+        let mut seen = session.wait_for("done\r");
+        session.send("exit");
+        seen += &session.end();
+        assert!(seen.contains("$(echo exe"), "{rc} {seen}");
+        assert!(!seen.contains("executed"), "{rc} {seen}");
+    }
+}
+
+#[test]
 fn the_prompt_of_another_script_is_not_expanded_if_it_relies_on_that() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
