@@ -154,6 +154,7 @@ impl<'a> Describer<'a> {
     /// Returns the commit that the object `id`, called `name`, leads to.
     fn commit(&mut self, name: &BStr, id: &ObjectId) -> Result<Option<ObjectId>, Error> {
         self.collect_messages();
+        let had_said = self.context.objects.reported_once();
         // A name with a path means a blob, which may be large.
         if !name.contains(&b':') {
             let number = self.commits.number_of(id);
@@ -164,6 +165,7 @@ impl<'a> Describer<'a> {
         }
         // git asks for the type before it reads the object, and reports errors there.
         self.context.objects.drop_messages();
+        self.context.objects.set_reported_once(had_said);
         let Some((id, Kind::Commit)) = self.context.objects.peel(id)? else {
             return Ok(None);
         };

@@ -338,3 +338,42 @@ fn among_many_tags_those_that_lead_to_no_commit_count_as_in_git() {
     craft_tag(&sandbox, "refs/tags/z-malformed", "object 1\n");
     compare_all("a malformed tag");
 }
+
+/// Removes the file of an object.
+fn lose(sandbox: &Sandbox, name: &str) {
+    let id = sandbox.id(name).to_string();
+    let (folder, file) = id.split_at(2);
+    let folder = sandbox.git_dir().join("objects").join(folder);
+    std::fs::remove_file(folder.join(file)).unwrap();
+}
+
+#[test]
+fn a_borrowed_store_that_is_gone_is_reported_of_a_commit_that_it_had() {
+    let sandbox = five_commits();
+    let older = sandbox.id("HEAD~2").to_string();
+    lose(&sandbox, "HEAD");
+    sandbox.write(".git/objects/info/alternates", "/no/such/folder\n");
+    for tag in [
+        &[][..],
+        &["tag", "light"],
+        &["tag", "-a", "-m", "x", "full"],
+    ] {
+        if !tag.is_empty() {
+            sandbox.git([tag, &[older.as_str()]].concat());
+        }
+        for options in [&["--always"][..], &["--tags"], &["--all"]] {
+            for names in [&["HEAD"][..], &[older.as_str()], &["HEAD", &older]] {
+                // Some versions repeat themselves.
+                let (stdout, stderr) = theirs(&sandbox, options, names);
+                let mut once: Vec<_> = stderr.split_inclusive('\n').collect();
+                once.dedup();
+                let ours = ours(&sandbox, options, names);
+                assert_eq!(
+                    ours,
+                    (stdout, once.concat()),
+                    "{tag:?} {options:?} {names:?}"
+                );
+            }
+        }
+    }
+}
