@@ -77,10 +77,13 @@ impl Describer<'_> {
                 let Some(parent) = commits.parent(number, at) else {
                     break;
                 };
-                commits.read_or_report(parent, &mut self.messages)?;
                 if is_left_out {
+                    commits.read_or_report_damage(parent, &mut self.messages)?;
                     commits.add_flags(parent, UNINTERESTING);
                     leave_out_parents(commits, parent);
+                } else if !commits.read_or_report(parent, &mut self.messages)? {
+                    let id = commits.id_of(number).unwrap_or(*head);
+                    return Err(Error::NoParent { id });
                 }
                 commits.add_flags(parent, REACHED);
                 if commits.flags_of(parent) & SEEN == 0 {

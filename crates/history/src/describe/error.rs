@@ -51,6 +51,12 @@ pub enum Error {
         /// The blob.
         id: ObjectId,
     },
+    /// A parent of a commit in which to look for a blob cannot be read.
+    #[error("Failed to traverse parents of commit {id}")]
+    NoParent {
+        /// The commit.
+        id: ObjectId,
+    },
     /// Directories are nested too deep.
     #[error("exceeded maximum allowed tree depth")]
     TooDeep,

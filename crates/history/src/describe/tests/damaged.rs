@@ -348,6 +348,32 @@ fn lose(sandbox: &Sandbox, name: &str) {
 }
 
 #[test]
+fn a_blob_is_not_described_past_a_parent_that_is_missing() {
+    let sandbox = five_commits();
+    sandbox.git(["tag", "-a", "-m", "x", "first", "HEAD~2"]);
+    lose(&sandbox, "HEAD~3");
+    for name in ["HEAD:file4", "HEAD:file5", "HEAD:file1"] {
+        compare(&sandbox, &[], &[name], "missing");
+    }
+    let tree = sandbox.id("HEAD^{tree}");
+    let parent = sandbox.id("HEAD:file1");
+    let child = format!(
+        "tree {tree}\nparent {parent}\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nx\n"
+    );
+    let arguments = [
+        "hash-object",
+        "-t",
+        "commit",
+        "-w",
+        "--literally",
+        "--stdin",
+    ];
+    let child = sandbox.git_with_input(arguments, child.as_bytes());
+    std::fs::write(sandbox.git_dir().join("refs/heads/main"), child + "\n").unwrap();
+    compare(&sandbox, &[], &["HEAD:file4"], "a blob for a parent");
+}
+
+#[test]
 fn a_borrowed_store_that_is_gone_is_reported_of_a_commit_that_it_had() {
     let sandbox = five_commits();
     let older = sandbox.id("HEAD~2").to_string();
