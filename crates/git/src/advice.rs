@@ -6,6 +6,21 @@ use vigil_model::config_value;
 use super::config::Error;
 use super::repository::Repository;
 
+/// What git says when it replaces the directories of a sparse index by their files.
+pub const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
+    name: "sparseIndexExpanded",
+    lines: &[
+        "The sparse index is expanding to a full index, a slow operation.",
+        "Your working directory likely has contents that are outside of",
+        "your sparse-checkout patterns. Use 'git sparse-checkout list' to",
+        "see your sparse-checkout definition and compare it to your working",
+        "directory contents. Cleaning up any merge conflicts or staged",
+        "changes before running 'git sparse-checkout clean' or 'git",
+        "sparse-checkout reapply' may assist in this cleanup.",
+    ],
+    is_explained: true,
+};
+
 /// One piece of advice.
 pub struct Advice {
     /// The variable that turns it off, below `advice.`.

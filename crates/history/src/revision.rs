@@ -75,6 +75,8 @@ pub struct Options {
     pub hint: Option<Hint>,
     /// Whether the check that no reference looks like an id is skipped, as in batches of `cat-file`.
     pub skips_check_of_ids: bool,
+    /// Whether a sparse index is expanded as soon as it is read, as in git's `describe`.
+    pub expands_index: bool,
 }
 
 /// An object that was found.

@@ -275,3 +275,51 @@ fn complaints_about_remotes_come_once_and_those_about_commits_each_time() {
     let names = b"HEAD~1\nHEAD~2\nHEAD~2\nHEAD~3\nHEAD^2\nHEAD~1^{tree}\nHEAD^0\nv1~1\nv1~2\nv1^\n";
     sandbox.assert_same_cat_file(&["--batch-check"], names);
 }
+
+#[test]
+fn files_are_named_below_directories_that_are_one_entry_of_a_sparse_index() {
+    let name = "files_are_named_below_directories_that_are_one_entry_of_a_sparse_index";
+    if !git_is_at_least("git", 46) {
+        return skip_test(name, "git is older than 2.46");
+    }
+    let sandbox = Sandbox::new("sha1");
+    sandbox.write("other/below/file", "o\n");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "other"]);
+    sandbox.git(&["tag", "named"]);
+    sandbox.git(&["sparse-checkout", "set", "--sparse-index", "dir"]);
+    let names = [
+        ":file",
+        ":dir/data",
+        ":other",
+        ":other/",
+        ":other/below",
+        ":other/below/file",
+        ":0:other/below/file",
+        ":1:other/below/file",
+        ":other/nothing",
+        ":1:other/nothing",
+        ":nothing",
+        "HEAD:other/nothing",
+    ];
+    let input = names.join("\n");
+    let mut questions = vec![vec!["cat-file", "--batch-check"]];
+    for name in names {
+        questions.push(vec!["cat-file", "-t", name]);
+        questions.push(vec!["describe", "--tags", name]);
+    }
+    for question in &questions {
+        let answers = [VIGIL, "git"].map(|program| {
+            let output = sandbox.run(program, question, input.as_bytes());
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            // The rest of the advice depends on git's version.
+            let line = stderr.lines().next().unwrap_or_default().to_owned();
+            (output.status.code(), output.stdout, line)
+        });
+        assert_eq!(answers[0], answers[1], "{question:?}");
+    }
+    sandbox.git(&["config", "advice.sparseIndexExpanded", "false"]);
+    for question in &questions {
+        sandbox.assert_same_as_git_with_input(question, input.as_bytes());
+    }
+}

@@ -22,26 +22,12 @@ use super::unstaged::unstaged;
 use super::*;
 use crate::git_system;
 use crate::status::{Change, CutShort, LongStatus};
-use vigil_git::advice::Advice;
+use vigil_git::advice::SPARSE_INDEX_IS_EXPANDED;
 use vigil_git::operation::Operation;
 use vigil_git::operation::under_way::{last_switch, sequencer_complaint};
 use vigil_git::staged::StagedChange;
 use vigil_history::branch::BranchStatus;
 use vigil_scan::{Observed, PathFilter};
-
-const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
-    name: "sparseIndexExpanded",
-    lines: &[
-        "The sparse index is expanding to a full index, a slow operation.",
-        "Your working directory likely has contents that are outside of",
-        "your sparse-checkout patterns. Use 'git sparse-checkout list' to",
-        "see your sparse-checkout definition and compare it to your working",
-        "directory contents. Cleaning up any merge conflicts or staged",
-        "changes before running 'git sparse-checkout clean' or 'git",
-        "sparse-checkout reapply' may assist in this cleanup.",
-    ],
-    is_explained: true,
-};
 
 /// How git works with a sparse index.
 struct SparseIndex<'s> {

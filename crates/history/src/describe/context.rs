@@ -31,7 +31,10 @@ impl Context<'_> {
     ) -> Result<Option<ObjectId>, Error> {
         let answer = revision::resolve_in_context(
             name,
-            &revision::Options::default(),
+            &revision::Options {
+                expands_index: true,
+                ..revision::Options::default()
+            },
             self.repository,
             self.refs,
             self.objects,

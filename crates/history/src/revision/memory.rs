@@ -6,7 +6,8 @@ use bstr::{BStr, BString};
 
 use crate::branch::{self, check_all_settings, check_remote_of};
 use crate::commits::Commits;
-use vigil_git::config::Config;
+use vigil_git::advice::SPARSE_INDEX_IS_EXPANDED;
+use vigil_git::config::{self, Config};
 use vigil_git::index_file;
 use vigil_git::objects::Objects;
 use vigil_git::repository::Repository;
@@ -60,6 +61,8 @@ impl Memory {
 #[derive(Debug, Default)]
 pub(super) struct StagedPaths {
     index: OnceCell<Index>,
+    /// Whether git has expanded it, if it is sparse.
+    is_expanded: Cell<bool>,
 }
 
 impl StagedPaths {
@@ -84,5 +87,17 @@ impl StagedPaths {
         })?;
         messages.extend(loaded.file.notices.iter().map(|line| text_bytes(line)));
         Ok(self.index.get_or_init(|| loaded.index))
+    }
+
+    /// Notes that git expands the index, which is sparse. git's advice is appended to `messages` the first time.
+    pub(super) fn expand(
+        &self,
+        repository: &Repository,
+        messages: &mut Vec<BString>,
+    ) -> Result<(), config::Error> {
+        if !self.is_expanded.replace(true) {
+            messages.extend(SPARSE_INDEX_IS_EXPANDED.messages(repository)?);
+        }
+        Ok(())
     }
 }

@@ -19,12 +19,16 @@ impl Resolver<'_> {
             path => (0, path),
         };
         let path = self.path_from_top(path.as_bstr())?;
-        let index = self.memory.staged.index(repository, &mut self.messages)?;
+        let staged = &self.memory.staged;
+        let index = staged.index(repository, &mut self.messages)?;
+        if options.expands_index && index.is_sparse() {
+            staged.expand(repository, &mut self.messages)?;
+        }
         if let Some(entry) = index.find(path.as_bstr(), stage) {
             if entry.is_sparse_directory() {
                 let is_fatal = options.is_fatal_on_failure;
                 return Err(match is_fatal {
-                    true => self.explain_staged(index, stage, &path),
+                    true => self.explain_staged(index, stage, &path, false),
                     false => Unresolved::Missing,
                 });
             }
@@ -34,27 +38,40 @@ impl Resolver<'_> {
                 path: Some(path),
             });
         }
-        if stage == 0
-            && let Some((directory, below)) = sparse_directory(index, path.as_bstr())
-            && let Some((id, mode)) = self.entry(&directory.id, below)?
-            && mode.is_some_and(|mode| !mode.is_tree())
-        {
-            return Ok(Resolved {
-                id,
-                mode,
-                path: Some(path),
-            });
+        let mut is_in_sparse = false;
+        if let Some((directory, below)) = sparse_directory(index, path.as_bstr()) {
+            staged.expand(repository, &mut self.messages)?;
+            if let Some((id, mode)) = self.entry(&directory.id, below)?
+                && mode.is_some_and(|mode| !mode.is_tree())
+            {
+                if stage == 0 {
+                    return Ok(Resolved {
+                        id,
+                        mode,
+                        path: Some(path),
+                    });
+                }
+                is_in_sparse = true;
+            }
         }
         if options.is_fatal_on_failure && !matches!(name.first(), None | Some(b'/')) {
-            return Err(self.explain_staged(index, stage, &path));
+            return Err(self.explain_staged(index, stage, &path, is_in_sparse));
         }
         Err(Unresolved::Missing)
     }
 
-    /// Returns git's explanation why `path` is not in the index at `stage`.
-    fn explain_staged(&self, index: &Index, stage: u8, path: &BString) -> Unresolved {
-        if let Some(entry) = any_stage(index, path.as_bstr()) {
-            let found = entry.flags.stage();
+    /// Returns git's explanation why `path`, which may be in a directory that is one entry of a sparse index, is not in the
+    /// index at `stage`.
+    fn explain_staged(
+        &self,
+        index: &Index,
+        stage: u8,
+        path: &BString,
+        is_in_sparse: bool,
+    ) -> Unresolved {
+        let entry = any_stage(index, path.as_bstr());
+        let found = entry.map(|entry| entry.flags.stage());
+        if let Some(found) = found.or(is_in_sparse.then_some(0)) {
             let stages = format!("{stage}\nhint: Did you mean ':{found}:");
             return fatal(&[
                 b"path '",
