@@ -1,12 +1,14 @@
 //! The programs that git starts: filters, pagers, and git itself. In which environment they run, and when a shell runs them.
 
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
+use rustix::fs::{MemfdFlags, memfd_create};
 use vigil_linux::{Errno, errno};
 
 use crate::environment::Environment;
@@ -34,6 +36,15 @@ pub struct ChildEnvironment {
     pub variables: Vec<(BString, BString)>,
     /// Where their standard error goes.
     pub stderr: FilterStderr,
+}
+
+/// Returns a file of these bytes, to be a program's standard input. A pipe would break under a program that exits before it has
+/// read everything.
+pub(crate) fn input_of(bytes: &[u8]) -> io::Result<Stdio> {
+    let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(Stdio::from(file))
 }
 
 /// Characters that make git run a command by a shell; without them it runs the program directly.

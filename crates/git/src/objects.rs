@@ -136,6 +136,14 @@ impl Objects {
         }
     }
 
+    /// The error of [`Self::check_left_out`] for the object `id`, which is missing here. `None` if fetching it was tried.
+    pub fn left_out(&self, repo: &Repository, id: &oid) -> Option<Error> {
+        match self.fetches() {
+            true => None,
+            false => Self::check_left_out(repo, id).err(),
+        }
+    }
+
     /// Whether objects that a partial clone left out are fetched.
     pub fn fetches(&self) -> bool {
         self.folders().promisor.is_some()
@@ -151,10 +159,10 @@ impl Objects {
             return Ok(());
         }
         let mut seen = HashSet::new();
-        ids.retain(|id| seen.insert(*id));
+        ids.retain(|id| !id.is_null() && seen.insert(*id));
         let fetched = self.readers.with_reader(|reader| {
             let mut missing = Vec::new();
-            for id in ids.iter().filter(|id| !id.is_null()) {
+            for id in &ids {
                 if reader.find_here(id)?.is_none() {
                     missing.push(*id);
                 }

@@ -2,19 +2,16 @@
 //! `remote.<name>.promisor` in git-config(1), gitformat "partial clone").
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{Seek, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use bstr::{BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 use parking_lot::Mutex;
-use rustix::fs::{MemfdFlags, memfd_create};
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 
-use crate::child::{ChildEnvironment, FilterStderr};
+use crate::child::{ChildEnvironment, FilterStderr, input_of};
 use crate::config::{self, Config};
 use crate::repository::Repository;
 use vigil_objects::{FetchMissing, Reason};
@@ -60,11 +57,7 @@ impl Promisor {
     }
 
     fn fetch_from(&self, remote: &BString, ids: &[ObjectId]) -> std::io::Result<bool> {
-        // The list is complete before git starts: if git exits early, there is no broken pipe to write to.
-        let mut list = File::from(memfd_create("objects", MemfdFlags::CLOEXEC)?);
         let lines: String = ids.iter().map(|id| format!("{id}\n")).collect();
-        list.write_all(lines.as_bytes())?;
-        list.rewind()?;
         let mut command = Command::new("git");
         self.child_environment
             .apply_to(&mut command)
@@ -73,7 +66,7 @@ impl Promisor {
             .args(["--no-tags", "--no-write-fetch-head"])
             .args(["--recurse-submodules=no", "--filter=blob:none", "--stdin"])
             .args(self.is_quiet.then_some("--quiet"))
-            .stdin(Stdio::from(list));
+            .stdin(input_of(lines.as_bytes())?);
         Ok(command.status()?.success())
     }
 }

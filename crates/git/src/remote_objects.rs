@@ -2,16 +2,15 @@
 //! installed git does the asking, as it does for objects that a partial clone left out.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use bstr::ByteSlice;
-use rustix::fs::{Access, MemfdFlags, access, memfd_create};
+use rustix::fs::{Access, access};
 
-use crate::child::{ChildEnvironment, FilterStderr};
+use crate::child::{ChildEnvironment, FilterStderr, input_of};
 use crate::repository::Repository;
 
 /// Set for the git that is run: if that is Vigil under another name, it must not run git again.
@@ -99,13 +98,9 @@ impl RemoteObjects {
 
 /// Runs `command` as `cat-file` with `options`, and gives it `line` to read.
 fn run(command: &mut Command, options: &[&OsStr], line: &[u8]) -> io::Result<Output> {
-    // A file, not a pipe: a git that exits before it has read everything then causes no write error.
-    let mut input = File::from(memfd_create("line", MemfdFlags::CLOEXEC)?);
-    input.write_all(line)?;
-    input.rewind()?;
     command.arg("cat-file").args(options);
     command
-        .stdin(Stdio::from(input))
+        .stdin(input_of(line)?)
         .stdout(Stdio::piped())
         .output()
 }

@@ -13,7 +13,7 @@ use vigil_model::tracked::Tracked;
 use vigil_objects::Reason;
 use vigil_rules::attributes::{Blobs, IndexBlobs};
 
-use super::error::SessionError;
+use super::error::{SessionError, messages_of};
 use super::missed_rules::MissedRules;
 
 /// The blobs of an index, for attributes.
@@ -114,18 +114,6 @@ fn messages_about(repository: &Repository, id: &ObjectId) -> Vec<String> {
     // Any error is recorded as a message.
     let read = |objects: &Objects| drop(objects.read(id, &mut Vec::new()));
     messages_of(repository, read)
-}
-
-/// Returns what git writes when it looks at objects as `look` does.
-pub(super) fn messages_of(repository: &Repository, look: impl FnOnce(&Objects)) -> Vec<String> {
-    let Ok(objects) = Objects::open(repository) else {
-        return Vec::new();
-    };
-    objects.collect_messages();
-    // The shared store reports the messages about alternates and grafts.
-    objects.set_reported_once([true, true]);
-    look(&objects);
-    objects.take_messages()
 }
 
 /// The tree of attributes is missing.

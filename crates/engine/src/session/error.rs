@@ -3,7 +3,9 @@
 use super::excludes::UnusableExcludes;
 use bstr::BString;
 use vigil_convert::{attribute_files, converter};
+use vigil_git::objects::Objects;
 use vigil_git::operation;
+use vigil_git::repository::Repository;
 use vigil_git::{config, index_file, objects, refs, renames, repository, staged};
 use vigil_history::branch;
 use vigil_history::tags;
@@ -168,4 +170,16 @@ impl SessionError {
             _ => Vec::new(),
         }
     }
+}
+
+/// Returns what git writes when it looks at objects as `look` does.
+pub(super) fn messages_of(repository: &Repository, look: impl FnOnce(&Objects)) -> Vec<String> {
+    let Ok(objects) = Objects::open(repository) else {
+        return Vec::new();
+    };
+    objects.collect_messages();
+    // The shared store reports the messages about alternates and grafts.
+    objects.set_reported_once([true, true]);
+    look(&objects);
+    objects.take_messages()
 }

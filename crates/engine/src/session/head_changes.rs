@@ -51,7 +51,7 @@ impl HeadComparison<'_> {
         pathspec: &Pathspec,
     ) -> Result<Arc<StagedDiff>, SessionError> {
         self.compared(index, head, max, pathspec)
-            .map_err(|error| explained(self.repository, head, self.objects.fetches(), error))
+            .map_err(|error| explained(self.repository, head, self.objects, error))
     }
 
     fn compared(

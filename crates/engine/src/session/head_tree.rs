@@ -38,11 +38,11 @@ pub(super) fn tree_of(
 }
 
 /// Adds git's earlier lines to `error` if an object is to blame. They were not recorded when it was read,
-/// so it is read again. If git would fetch the object, the error says that instead; `fetches` tells that this was tried.
+/// so it is read again. If git would fetch the object, the error says that instead. `shared` is where it was read.
 pub(super) fn explained(
     repository: &Repository,
     head: &Head,
-    fetches: bool,
+    shared: &Objects,
     error: SessionError,
 ) -> SessionError {
     let (tree, directory) = match &error {
@@ -59,9 +59,8 @@ pub(super) fn explained(
     let (Some(head), Ok(objects)) = (head.commit(), Objects::open(repository)) else {
         return error;
     };
-    let left_out = missing(&objects, &head, &error).filter(|_| !fetches);
-    if let Some(id) = left_out
-        && let Err(left_out) = Objects::check_left_out(repository, &id)
+    if let Some(id) = missing(&objects, &head, &error)
+        && let Some(left_out) = shared.left_out(repository, &id)
     {
         return left_out.into();
     }

@@ -16,8 +16,7 @@ use vigil_git::staged::SourceError;
 use vigil_objects::hash::hash_blob;
 use vigil_rules::attributes::{Attributes, Value};
 
-use super::SessionError;
-use super::attribute_blobs::messages_of;
+use super::error::{SessionError, messages_of};
 
 /// The contents that rename detection compares.
 pub(super) struct RenameBlobs<'a> {
@@ -105,14 +104,8 @@ impl RenameBlobs<'_> {
     /// The error for a blob that is not here. If git would fetch it, the error says that.
     fn missing(&self, blob: &Blob<'_>) -> SourceError {
         let id = blob.id.to_owned();
-        let left_out = match self.objects.fetches() {
-            true => Ok(()),
-            false => Objects::check_left_out(self.repository, &id),
-        };
-        left_out
-            .err()
-            .unwrap_or(objects::Error::Missing { id })
-            .into()
+        let left_out = self.objects.left_out(self.repository, &id);
+        left_out.unwrap_or(objects::Error::Missing { id }).into()
     }
 
     /// Returns the contents of a staged file that could not be read as an object, if the file has them.
@@ -132,16 +125,13 @@ pub(super) fn explained(repository: &Repository, error: renames::Error) -> Sessi
         renames::Error::NotFetched(error) => return error.into(),
         renames::Error::Unreadable { id, source } => (id, source),
     };
-    match source.downcast::<objects::Error>() {
-        Ok(error) if error.is_of_fetching() => (*error).into(),
-        Ok(error) => {
-            let messages = messages_about(repository, &id);
-            let source = error.into();
-            let error = SessionError::from(renames::Error::Unreadable { id, source });
-            error.explained(messages, None)
-        }
-        Err(source) => renames::Error::Unreadable { id, source }.into(),
-    }
+    let source = match source.downcast::<objects::Error>() {
+        Ok(error) if error.is_of_fetching() => return (*error).into(),
+        Ok(error) => error,
+        Err(source) => source,
+    };
+    let messages = messages_about(repository, &id);
+    SessionError::from(renames::Error::Unreadable { id, source }).explained(messages, None)
 }
 
 /// Returns what git writes when it looks up the size of the object `id`, and then reads it.
