@@ -270,8 +270,7 @@ fn complaints_about_remotes_come_once_and_those_about_commits_each_time() {
 
     let lost = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "fourth"]);
-    let (folder, file) = lost.trim().split_at(2);
-    std::fs::remove_file(sandbox.path(format!(".git/objects/{folder}/{file}"))).unwrap();
+    std::fs::remove_file(sandbox.loose_object(lost.trim())).unwrap();
     let names = b"HEAD~1\nHEAD~2\nHEAD~2\nHEAD~3\nHEAD^2\nHEAD~1^{tree}\nHEAD^0\nv1~1\nv1~2\nv1^\n";
     sandbox.assert_same_cat_file(&["--batch-check"], names);
 }

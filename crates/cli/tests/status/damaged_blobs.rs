@@ -19,9 +19,7 @@ fn with_renamed_file(sandbox: &Sandbox) -> PathBuf {
     sandbox.write("b", lines(1..=3001));
     sandbox.git(["add", "b"]);
     sandbox.write("b", lines(1..=3002));
-    let id = sandbox.git(["rev-parse", ":b"]);
-    let (folder, name) = id.trim().split_at(2);
-    sandbox.top().join(".git/objects").join(folder).join(name)
+    sandbox.loose_object(sandbox.git(["rev-parse", ":b"]).trim())
 }
 
 /// What is done to the bytes of an object.

@@ -275,9 +275,7 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
             }
         }
         let lost = sandbox.git(["rev-parse", "HEAD~4"]);
-        let (folder, file) = lost.trim().split_at(2);
-        let object = sandbox.top().join(".git/objects").join(folder);
-        std::fs::remove_file(object.join(file)).unwrap();
+        std::fs::remove_file(sandbox.loose_object(lost.trim())).unwrap();
         for options in options {
             compare(&sandbox, options, &["HEAD"], "lost");
             compare(&sandbox, options, &["HEAD~1"], "lost");
@@ -369,9 +367,7 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
     check("packed");
     // A tag object that is not the best one.
     let gone = sandbox.id("t20").to_string();
-    let (folder, file) = gone.split_at(2);
-    let object = sandbox.git_dir().join("objects").join(folder);
-    std::fs::remove_file(object.join(file)).unwrap();
+    std::fs::remove_file(sandbox.loose_object(&gone)).unwrap();
     for name in ["HEAD", "HEAD~3"] {
         let (described, _) = theirs(&sandbox, &[], &[name]);
         assert_eq!(ours(&sandbox, &[], &[name]).0, described, "{name}");
@@ -383,9 +379,7 @@ fn a_missing_parent_is_reported_and_skipped() {
     let sandbox = five_commits();
     sandbox.git(["tag", "-a", "-m", "x", "tip", "HEAD~1"]);
     let lost = sandbox.id("HEAD~3").to_string();
-    let (folder, file) = lost.split_at(2);
-    let path = sandbox.git_dir().join("objects").join(folder).join(file);
-    std::fs::remove_file(path).unwrap();
+    std::fs::remove_file(sandbox.loose_object(&lost)).unwrap();
     compare(&sandbox, &[], &["HEAD"], "");
     let (_, stderr) = ours(&sandbox, &["--tags", "--match=ti"], &["HEAD"]);
     assert!(stderr.as_bytes().find("No names found").is_some());
@@ -427,9 +421,7 @@ fn names_resolve_as_in_git() {
     }
     // A commit in the commit-graph needs no object, unless its message is needed.
     let lost = sandbox.id("HEAD~2").to_string();
-    let (folder, file) = lost.split_at(2);
-    let path = sandbox.git_dir().join("objects").join(folder).join(file);
-    std::fs::remove_file(path).unwrap();
+    std::fs::remove_file(sandbox.loose_object(&lost)).unwrap();
     for name in ["HEAD~1", "HEAD~3", "HEAD~4", "HEAD~5", ":/file4"] {
         compare(&sandbox, &["--always"], &[name], "lost");
     }
@@ -487,8 +479,7 @@ fn a_tag_object_that_is_gone_or_replaced_among_many_tags_is_taken_as_git_takes_i
     }
 
     let tag = sandbox.id("annotated").to_string();
-    let (folder, rest) = tag.split_at(2);
-    let object = sandbox.git_dir().join("objects").join(folder).join(rest);
+    let object = sandbox.loose_object(&tag);
     let kept = std::fs::read(&object).unwrap();
     std::fs::remove_file(&object).unwrap();
     for options in [&["--tags"][..], &[], &["--all"], &["--contains"]] {

@@ -341,10 +341,8 @@ fn among_many_tags_those_that_lead_to_no_commit_count_as_in_git() {
 
 /// Removes the file of an object.
 fn lose(sandbox: &Sandbox, name: &str) {
-    let id = sandbox.id(name).to_string();
-    let (folder, file) = id.split_at(2);
-    let folder = sandbox.git_dir().join("objects").join(folder);
-    std::fs::remove_file(folder.join(file)).unwrap();
+    let object = sandbox.loose_object(&sandbox.id(name).to_string());
+    std::fs::remove_file(object).unwrap();
 }
 
 #[test]
