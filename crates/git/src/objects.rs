@@ -16,6 +16,7 @@ mod tree;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use bstr::BStr;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 use parking_lot::Mutex;
@@ -30,7 +31,7 @@ use self::readers::Readers;
 use self::tags::Chains;
 pub use self::tags::{Circle, Parsed, Tag, TagLink};
 use crate::promisor::Promisor;
-use crate::refs::Refs;
+use crate::refs::{self, Listing, Refs};
 use crate::repository::Repository;
 use vigil_objects::commit_graph::CommitGraph;
 use vigil_objects::parallel::on_all_cores;
@@ -447,13 +448,31 @@ impl Objects {
 
     /// Whether the object `id` is here, without fetching it and without a message.
     pub fn is_here(&self, id: &oid) -> bool {
-        let Ok(id) = self.history.replaced(id) else {
-            return false;
-        };
-        let found = self
-            .readers
-            .with_reader_if_clean(|reader| Ok(reader.find_here(id)?.map(drop)));
-        found.is_some()
+        self.look_here(id, |_, _| Ok(())).is_some()
+    }
+
+    /// Lists references as [`Refs::list`] does, for a caller who uses what these peel to.
+    ///
+    /// # Errors
+    /// `packed-refs` or a reftable cannot be read.
+    pub fn list_peeled(&self, refs: &Refs, prefix: &BStr) -> Result<Listing, refs::Error> {
+        let listing = refs.list(prefix)?;
+        let kind = |id: &oid| self.look_here(id, |reader, location| reader.kind(location));
+        listing.check_peeled(&|id| kind(id) == Some(Kind::Tag));
+        Ok(listing)
+    }
+
+    /// Looks at the object `id`, without fetching it and without a message. `None` if it is not here, or damaged.
+    fn look_here<T>(
+        &self,
+        id: &oid,
+        look: impl FnOnce(&mut Reader, &Location) -> Result<T, object_store::Error>,
+    ) -> Option<T> {
+        let id = self.history.replaced(id).ok()?;
+        self.readers.with_reader_if_clean(|reader| {
+            let location = reader.find_here(id)?;
+            location.map(|found| look(reader, &found)).transpose()
+        })
     }
 
     /// Returns the size of the object `id` in bytes, without its contents. `None` if there is no such object.

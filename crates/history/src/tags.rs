@@ -96,7 +96,8 @@ impl TagNames {
         let sources = refs.sources_of(PREFIX.into())?;
         let mut direct = Vec::new();
         let mut unsettled = Vec::new();
-        refs.list(PREFIX.into())?
+        objects
+            .list_peeled(refs, PREFIX.into())?
             .for_each_raw(None, |name, raw, peeled| {
                 let name = BString::from(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
                 match raw {

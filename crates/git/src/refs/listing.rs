@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::ObjectId;
+use gix_hash::{ObjectId, oid};
 
 use super::error::Error;
 use super::loose::LooseRef;
@@ -154,6 +154,13 @@ impl Listing {
             storage: Storage::Copied(all),
             ..self
         })
+    }
+
+    /// Checks for some packed tags that have no peeled line whether they are what the file says: no tag objects.
+    pub(crate) fn check_peeled(&self, is_tag_object: &dyn Fn(&oid) -> bool) {
+        if let Storage::Files { packed, .. } = &self.storage {
+            packed.check_peeled(is_tag_object);
+        }
     }
 
     /// The objects that loose references, and those of [first_per_object](Self::first_per_object) tables, point to, unless it is

@@ -3,9 +3,10 @@
 mod skim;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::{Kind, ObjectId};
+use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::errno;
 
 pub use self::skim::{Skim, SkimAction, Skimmed};
@@ -34,6 +35,8 @@ pub(crate) struct Packed {
     /// Where the first record starts.
     body: usize,
     peeled: Peeled,
+    /// Whether tag objects are there that are not peeled, although the file says so; empty until somebody asks.
+    lacks_peeled: OnceLock<bool>,
     /// The starts of all records in order of their names, if the file is not marked as sorted.
     order: Option<Vec<usize>>,
 }
@@ -59,6 +62,7 @@ impl Packed {
             bytes: Contents::Read(Vec::new()),
             body: 0,
             peeled: Peeled::Unknown,
+            lacks_peeled: OnceLock::new(),
             order: None,
         }
     }
@@ -209,11 +213,44 @@ impl Packed {
 
     /// Whether the file gives what the reference `name`, or each reference with this prefix, peels to.
     fn knows_peeled(&self, name: &[u8]) -> bool {
-        match self.peeled {
+        let says_so = match self.peeled {
             Peeled::Fully => true,
-            Peeled::Tags => name.starts_with(b"refs/tags/"),
+            Peeled::Tags => name.starts_with(TAGS),
             Peeled::Unknown => false,
+        };
+        says_so && self.lacks_peeled.get() != Some(&true)
+    }
+
+    /// Checks for some tags whether they are peeled as the file says; if not, only peeled lines count from now on. `git refs
+    /// migrate` of git 2.55 says that all references are peeled, and peels none.
+    pub(super) fn check_peeled(&self, is_tag_object: &dyn Fn(&oid) -> bool) {
+        self.lacks_peeled.get_or_init(|| {
+            let is_lacking =
+                |record: &Record<'_>| record.peeled == Some(record.id) && is_tag_object(&record.id);
+            self.some_tags().iter().any(is_lacking)
+        });
+    }
+
+    /// Returns about [`CHECKED_TAGS`] tags from all parts of the file; all if there are fewer.
+    fn some_tags(&self) -> Vec<Record<'_>> {
+        let tags = self.from(BStr::new(TAGS)).at..self.from(BStr::new(AFTER_TAGS)).at;
+        let step = tags.len() / CHECKED_TAGS;
+        let mut some = Vec::new();
+        let mut at = tags.start;
+        while at < tags.end {
+            let mut records = Records { packed: self, at };
+            let Some(Ok(record)) = records.next() else {
+                break;
+            };
+            some.push(record);
+            at = match self.order {
+                Some(_) => records.at.max(at.saturating_add(step)),
+                None => records
+                    .at
+                    .max(self.record_start(at.saturating_add(step), at)),
+            };
         }
+        some
     }
 
     /// Returns the record named `name`.
@@ -280,6 +317,13 @@ fn shown_part(line: &[u8]) -> BString {
     let start = until_nul(start);
     [start, end].concat().into()
 }
+
+const TAGS: &[u8] = b"refs/tags/";
+/// The first name after those of tags.
+const AFTER_TAGS: &[u8] = b"refs/tags0";
+
+/// About how many tags are checked for what the file says of all.
+const CHECKED_TAGS: usize = 16;
 
 /// Lines shorter than this are shown whole.
 const LINE_SHOWN_WHOLE: usize = 80;
@@ -363,6 +407,47 @@ mod tests {
                 assert_eq!(packed.from("".into()).count(), count as usize);
             }
         }
+    }
+
+    #[test]
+    fn a_file_that_peels_no_tag_is_not_believed_about_others() {
+        let header = "# pack-refs with: peeled fully-peeled";
+        for (count, sorted) in [
+            (1, true),
+            (16, true),
+            (40, true),
+            (5000, true),
+            (5000, false),
+        ] {
+            let line = |n: u32| format!("{} refs/tags/{n:05}\n", id(n));
+            let lines: String = (0..count).map(line).collect();
+            let head = format!("{} refs/heads/tags\n", id(0));
+            let remote = format!("{} refs/zero\n", id(0));
+            let sorted = if sorted { " sorted" } else { "" };
+            let text = format!("{header}{sorted} \n{head}{lines}{remote}");
+            let peeled = |is_tag_object: &dyn Fn(&oid) -> bool| {
+                let packed = parse(&text).unwrap();
+                packed.check_peeled(is_tag_object);
+                let found = packed.find("refs/tags/00000".into()).unwrap().unwrap();
+                let looked_at = packed.some_tags().len();
+                (found.peeled, looked_at)
+            };
+            let (all, looked_at) = peeled(&|id| id.is_null());
+            assert_eq!(all, None, "{count}");
+            assert!(
+                (count.min(16) as usize..=32).contains(&looked_at),
+                "{looked_at} of {count}"
+            );
+            assert_eq!(peeled(&|_| false).0, Some(ObjectId::null(Kind::Sha1)));
+        }
+        // Peeled lines count as before, and what they belong to is not looked at.
+        let lines = format!("{} refs/tags/a\n^{}\n{} refs/tags/b\n", id(1), id(2), id(3));
+        let packed = parse(&format!("{header} sorted \n{lines}")).unwrap();
+        let first = ObjectId::from_hex(id(1).as_bytes()).unwrap();
+        packed.check_peeled(&|id| *id != *first);
+        let peeled = |name: &str| packed.find(name.into()).unwrap().unwrap().peeled;
+        assert_eq!(peeled("refs/tags/a").unwrap().to_string(), id(2));
+        assert_eq!(peeled("refs/tags/b"), None);
     }
 
     #[test]

@@ -126,7 +126,9 @@ fn check_replacements(context: Context<'_>) -> Result<(), Error> {
 /// Returns the references that `question` asks for.
 fn matching_references(question: &Question, context: Context<'_>) -> Result<Vec<Found>, Error> {
     let patterns = Patterns::new(question);
-    let listing = context.refs.list(prefix_of(question).into())?;
+    let listing = context
+        .objects
+        .list_peeled(context.refs, prefix_of(question).into())?;
     let mut found = Vec::new();
     context
         .refs

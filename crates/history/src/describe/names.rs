@@ -51,7 +51,9 @@ impl<'a> Names<'a> {
         commits: &Commits,
         only: Option<ObjectId>,
     ) -> Result<Self, Error> {
-        let listing = context.refs.list(prefix_of(question).into())?;
+        let listing = context
+            .objects
+            .list_peeled(context.refs, prefix_of(question).into())?;
         let listing = listing.first_per_object(|name| is_wanted(question, name))?;
         let mut names = Self::unread(question, context, Rc::new(listing));
         // git reads the names before anything else.

@@ -71,7 +71,7 @@ fn tags_are_those_of_git_at_every_step() {
 }
 
 #[test]
-fn packed_tags_without_a_header_are_peeled() {
+fn packed_tags_that_the_file_does_not_peel_are_peeled() {
     let sandbox = Sandbox::new();
     let commit = sandbox.commit("one");
     sandbox.git(["tag", "-a", "-m", "t", "annotated"]);
@@ -79,15 +79,14 @@ fn packed_tags_without_a_header_are_peeled() {
     sandbox.git(["pack-refs", "--all"]);
     let path = sandbox.git_dir().join("packed-refs");
     let text = fs::read_to_string(&path).unwrap();
-    let lines: Vec<_> = text
-        .lines()
-        .filter(|line| !line.starts_with(['#', '^']))
-        .collect();
-    fs::write(&path, lines.join("\n") + "\n").unwrap();
-    assert_eq!(
-        TagQuery::new(&sandbox).ask(&commit),
-        Some("annotated".into())
-    );
+    // With the header, as `git refs migrate` of git 2.55 writes it; and without, as old ones of git.
+    for left_out in [&['^'][..], &['#', '^']] {
+        let lines = text.lines().filter(|line| !line.starts_with(left_out));
+        let lines: String = lines.map(|line| format!("{line}\n")).collect();
+        fs::write(&path, lines).unwrap();
+        let found = TagQuery::new(&sandbox).ask(&commit);
+        assert_eq!(found, Some("annotated".into()), "{left_out:?}");
+    }
 }
 
 #[test]

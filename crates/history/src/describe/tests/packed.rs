@@ -113,6 +113,40 @@ fn of_several_packed_names_the_best_is_found_in_history() {
 }
 
 #[test]
+fn tag_objects_that_the_file_does_not_peel_are_tag_objects() {
+    let sandbox = five_commits();
+    sandbox.git(["tag", "light", "HEAD~1"]);
+    for (name, commit) in [("a", "HEAD~2"), ("b", "HEAD~3"), ("n", "a")] {
+        sandbox.git(["tag", "-a", "-m", "x", name, commit]);
+    }
+    sandbox.git(["pack-refs", "--all"]);
+    let packed = sandbox.git_dir().join("packed-refs");
+    let peeled = std::fs::read_to_string(&packed).unwrap();
+    assert!(peeled.contains("fully-peeled"));
+    let lines = peeled.lines().filter(|line| !line.starts_with('^'));
+    let unpeeled: String = lines.map(|line| format!("{line}\n")).collect();
+    for options in [
+        &[][..],
+        &["--tags"],
+        &["--all"],
+        &["--contains"],
+        &["--contains", "--all"],
+    ] {
+        for name in ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3", "HEAD~4"] {
+            // git 2.55 writes such a file when it migrates references, and peels them itself; older ones of git believe it.
+            std::fs::write(&packed, &peeled).unwrap();
+            let expected = theirs(&sandbox, options, &[name]);
+            std::fs::write(&packed, &unpeeled).unwrap();
+            assert_eq!(
+                ours(&sandbox, options, &[name]),
+                expected,
+                "{options:?} {name}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
     let sandbox = five_commits();
     for (name, commit) in [
