@@ -9,13 +9,13 @@ use vigil_model::index::Index;
 use vigil_model::seen::SeenBlock;
 use vigil_model::tracked::{self, Damaged, DirNumber, Tracked};
 use vigil_store::image;
-use vigil_store::{Changes, Snapshot, Table};
+use vigil_store::{Changes, Snapshot, StateTable};
 
 use crate::input::Input;
 
-const TABLES: [Table; Table::COUNT] = Table::WRITTEN;
+const TABLES: [StateTable; StateTable::COUNT] = StateTable::WRITTEN;
 
-type Blocks = BTreeMap<(Table, u32), Vec<u8>>;
+type Blocks = BTreeMap<(StateTable, u32), Vec<u8>>;
 
 /// All blocks that can be read. Keys ascend, blocks have the lengths of their slots and are aligned to 8 bytes, and together
 /// they do not exceed the data.

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use bstr::{BString, ByteSlice};
 use vigil_engine::prompt::PromptRequest;
 use vigil_linux::stat::stat_path;
-use vigil_model::bytes::Writer;
+use vigil_model::bytes::ByteWriter;
 
 pub use self::description::{Description, MonitorDescription, RepositoryDescription};
 pub use self::known_by::KnownBy;
@@ -241,14 +241,14 @@ impl Frames {
 }
 
 /// Begins a frame with room for texts of `texts_len` bytes. Its body is then written in place, since it may be long.
-fn begin_frame(texts_len: usize) -> Writer {
+fn begin_frame(texts_len: usize) -> ByteWriter {
     let mut frame = Vec::with_capacity(texts_len.saturating_add(FIELDS_LEN));
     frame.extend_from_slice(&[0; HEAD_LEN]);
-    Writer(frame)
+    ByteWriter(frame)
 }
 
 /// Ends a frame of `kind` that was begun.
-fn end_frame(kind: u8, Writer(mut frame): Writer) -> Vec<u8> {
+fn end_frame(kind: u8, ByteWriter(mut frame): ByteWriter) -> Vec<u8> {
     let len = u32::try_from(frame.len().saturating_sub(LEN_LEN)).unwrap_or(u32::MAX);
     if let Some([head @ .., place]) = frame.first_chunk_mut::<HEAD_LEN>() {
         *head = len.to_le_bytes();

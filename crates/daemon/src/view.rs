@@ -8,7 +8,7 @@ use bstr::BString;
 use rustix::process::{getegid, getgroups};
 use rustix::thread::{CapabilitySet, capabilities, no_new_privs};
 use vigil_linux::stat::{mount_id, stat_path};
-use vigil_model::bytes::Writer;
+use vigil_model::bytes::ByteWriter;
 
 /// The capabilities that open files to a process which may otherwise not read them.
 const READING: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::DAC_READ_SEARCH);
@@ -60,7 +60,7 @@ pub fn of_other_process(pid: i32) -> Option<BString> {
 
 /// The view of a process with these rights, whose `folder` is that in `/proc`.
 fn view(folder: &Path, rights: Rights) -> Option<BString> {
-    let mut view = Writer::default();
+    let mut view = ByteWriter::default();
     for name in ["ns/mnt", "ns/user", "root"] {
         let stat = stat_path(&folder.join(name)).ok()?;
         view.array(&stat.dev.to_le_bytes());

@@ -27,7 +27,7 @@ use vigil_git::state_place::{self, places};
 use vigil_scan::ScanMemory;
 use vigil_stamp::trust::{self, FileSystem, FileSystemTrust};
 use vigil_store::{
-    BlockSource, Changes, NoState, PublishOutcome, Snapshot, Steps, Store, StoreError, Table,
+    BlockSource, Changes, NoState, PublishOutcome, Snapshot, StateTable, Steps, Store, StoreError,
 };
 
 pub(crate) use head_tree::HeadTree;
@@ -218,7 +218,7 @@ impl State {
     /// Returns the tracked files as they were recorded, from whatever index.
     pub(crate) fn recorded(&self, hash: Kind) -> Option<Recorded> {
         let snapshot = self.usable()?;
-        let block = snapshot.block(Table::General, ORIGIN).ok()??;
+        let block = snapshot.block(StateTable::General, ORIGIN).ok()??;
         let file = origin::read(block)?;
         Some(Recorded {
             is_believed: self.trusts_index_stamps(&file),
@@ -249,13 +249,16 @@ impl State {
 
     /// Returns how the recorded index differs from what it was compared with.
     pub(crate) fn staged(&self) -> Option<(StagedBase, StagedDiff)> {
-        let block = |key| self.usable()?.block(Table::General, key).ok()?;
+        let block = |key| self.usable()?.block(StateTable::General, key).ok()?;
         staged::read(block(STAGED)?, block(ORIGIN)?)
     }
 
     /// Returns HEAD's tree as recorded.
     pub(crate) fn head_tree(&self) -> Option<HeadTree> {
-        let block = self.usable()?.block(Table::General, HEAD_TREE).ok()??;
+        let block = self
+            .usable()?
+            .block(StateTable::General, HEAD_TREE)
+            .ok()??;
         head_tree::read(block).filter(|head| self.trusts_stamps_of(&head.files))
     }
 
@@ -396,22 +399,22 @@ impl State {
         changes.set_source(TrackedBlocks(save.tracked));
         match save.tree_diff.filter(|_| !is_whole) {
             None => save.tracked.each_block(|block| match block {
-                Block::Directory(number, bytes) => changes.set(Table::Tracked, number, bytes),
-                Block::Files(key, bytes) => changes.set(Table::Files, key, bytes),
+                Block::Directory(number, bytes) => changes.set(StateTable::Tracked, number, bytes),
+                Block::Files(key, bytes) => changes.set(StateTable::Files, key, bytes),
             }),
             Some(tree_diff) => {
                 for &number in tree_diff.directories.keys() {
                     if let Some(block) = save.tracked.block(number) {
-                        changes.set(Table::Tracked, number, block);
+                        changes.set(StateTable::Tracked, number, block);
                     }
                 }
                 for &key in &tree_diff.files {
                     if let Some(block) = save.tracked.files_block(key) {
-                        changes.set(Table::Files, key, block);
+                        changes.set(StateTable::Files, key, block);
                     }
                 }
                 for &key in &tree_diff.removed_files {
-                    changes.remove(Table::Files, key);
+                    changes.remove(StateTable::Files, key);
                 }
             }
         }
@@ -422,28 +425,28 @@ impl State {
             };
             for (number, block) in blocks {
                 match block {
-                    Some(block) => changes.set(Table::Seen, number, Cow::Owned(block)),
-                    None => changes.remove(Table::Seen, number),
+                    Some(block) => changes.set(StateTable::Seen, number, Cow::Owned(block)),
+                    None => changes.remove(StateTable::Seen, number),
                 }
             }
         }
         if let Some(tree_diff) = save.tree_diff {
             for &number in &tree_diff.removed {
-                changes.remove(Table::Tracked, number);
-                changes.remove(Table::Seen, number);
+                changes.remove(StateTable::Tracked, number);
+                changes.remove(StateTable::Seen, number);
             }
         }
         let origin = origin::write(save.file);
         if let Some((compared, diff)) = &save.staged {
             match staged::write(compared, &origin, diff) {
-                Some(block) => changes.set(Table::General, STAGED, Cow::Owned(block)),
-                None => changes.remove(Table::General, STAGED),
+                Some(block) => changes.set(StateTable::General, STAGED, Cow::Owned(block)),
+                None => changes.remove(StateTable::General, STAGED),
             }
         }
         if let Some(block) = save.head_tree.and_then(head_tree::write) {
-            changes.set(Table::General, HEAD_TREE, Cow::Owned(block));
+            changes.set(StateTable::General, HEAD_TREE, Cow::Owned(block));
         }
-        changes.set(Table::General, ORIGIN, Cow::Owned(origin));
+        changes.set(StateTable::General, ORIGIN, Cow::Owned(origin));
         changes
     }
 }

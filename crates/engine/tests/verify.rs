@@ -15,7 +15,7 @@ use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_git::state_place::places;
-use vigil_store::{Changes, NoSteps, PublishOutcome, Table};
+use vigil_store::{Changes, NoSteps, PublishOutcome, StateTable};
 
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
@@ -42,7 +42,7 @@ impl Sandbox {
 
     /// Rewrites the first block of `table` with `wrong` in place of the last occurrence of `right`: the stamps before it
     /// may have any bytes.
-    fn replace(&self, table: Table, right: &[u8], wrong: &[u8]) {
+    fn replace(&self, table: StateTable, right: &[u8], wrong: &[u8]) {
         let session = self.session().unwrap();
         let store = &places(session.repository())[0];
         let base = store.open().unwrap();
@@ -76,7 +76,7 @@ fn a_state_as_it_was_written_is_right() {
 #[test]
 fn an_entry_that_is_not_in_the_index_is_found() {
     let sandbox = Sandbox::new();
-    sandbox.replace(Table::Tracked, b"a\0", b"b\0");
+    sandbox.replace(StateTable::Tracked, b"a\0", b"b\0");
     let found = sandbox.verify();
     let entry = |path: &str, is_in_index| Problem::Entry {
         path: path.into(),
@@ -96,7 +96,7 @@ fn an_entry_that_is_not_in_the_index_is_found() {
 fn facts_that_differ_from_the_index_are_found() {
     let sandbox = Sandbox::new();
     let size = |size: u32| [size.to_le_bytes(), 0o100_644_u32.to_le_bytes()].concat();
-    sandbox.replace(Table::Tracked, &size(5), &size(6));
+    sandbox.replace(StateTable::Tracked, &size(5), &size(6));
     let found = sandbox.verify();
     let both = Problem::Entry {
         path: "a".into(),
@@ -111,7 +111,7 @@ fn facts_that_differ_from_the_index_are_found() {
 #[test]
 fn an_untracked_file_that_does_not_exist_is_found() {
     let sandbox = Sandbox::new();
-    sandbox.replace(Table::Seen, b"untracked\0", b"untrucked\0");
+    sandbox.replace(StateTable::Seen, b"untracked\0", b"untrucked\0");
     let found = sandbox.verify();
     // For the other questions, nothing was recorded.
     let [
@@ -142,7 +142,7 @@ fn a_block_that_makes_no_sense_is_found() {
     let sandbox = Sandbox::new();
     // One byte more of names of untracked paths than there are.
     let len = |len: u32| [len.to_le_bytes(), 0_u32.to_le_bytes()].concat();
-    sandbox.replace(Table::Seen, &len(10), &len(11));
+    sandbox.replace(StateTable::Seen, &len(10), &len(11));
     let found = sandbox.verify();
     let [Problem::Damaged(text)] = &found.problems[..] else {
         unreachable!("{:?}", found.problems)

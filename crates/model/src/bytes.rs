@@ -5,9 +5,9 @@ use gix_hash::ObjectId;
 
 /// Appends values to a buffer.
 #[derive(Default)]
-pub struct Writer(pub Vec<u8>);
+pub struct ByteWriter(pub Vec<u8>);
 
-impl Writer {
+impl ByteWriter {
     /// Writes four bytes.
     pub fn u32(&mut self, value: u32) {
         self.0.extend_from_slice(&value.to_le_bytes());
@@ -39,9 +39,9 @@ impl Writer {
 }
 
 /// Reads values. Each method returns `None` where too few bytes are left.
-pub struct Reader<'b>(pub &'b [u8]);
+pub struct ByteReader<'b>(pub &'b [u8]);
 
-impl<'b> Reader<'b> {
+impl<'b> ByteReader<'b> {
     /// Reads four bytes.
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)

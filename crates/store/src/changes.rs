@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 use vigil_model::state_layout::checksum;
-use vigil_model::state_layout::table::{Slot, Table};
+use vigil_model::state_layout::table::{Slot, StateTable};
 
 use super::plan::NoPlan;
 use super::snapshot::Snapshot;
@@ -14,8 +14,8 @@ use super::snapshot::Snapshot;
 /// Blocks to be set and removed. The last call for a key counts.
 #[derive(Clone, Debug, Default)]
 pub struct Changes<'a> {
-    /// In the order of [`Table::WRITTEN`].
-    tables: [BTreeMap<u32, Option<Cow<'a, [u8]>>>; Table::COUNT],
+    /// In the order of [`StateTable::WRITTEN`].
+    tables: [BTreeMap<u32, Option<Cow<'a, [u8]>>>; StateTable::COUNT],
     /// The memory that some of the blocks may borrow from.
     source: Option<Rc<dyn BlockSource + 'a>>,
 }
@@ -36,8 +36,8 @@ pub(super) struct Edit<'a> {
     pub(super) new: Option<(&'a [u8], u64)>,
 }
 
-/// The changes that make a difference, by table in the order of [`Table::WRITTEN`], and by key.
-pub(super) type Edits<'a> = [Vec<Edit<'a>>; Table::COUNT];
+/// The changes that make a difference, by table in the order of [`StateTable::WRITTEN`], and by key.
+pub(super) type Edits<'a> = [Vec<Edit<'a>>; StateTable::COUNT];
 
 impl<'a> Changes<'a> {
     /// No changes.
@@ -46,12 +46,12 @@ impl<'a> Changes<'a> {
     }
 
     /// Sets the block of `key`.
-    pub fn set(&mut self, table: Table, key: u32, block: impl Into<Cow<'a, [u8]>>) {
+    pub fn set(&mut self, table: StateTable, key: u32, block: impl Into<Cow<'a, [u8]>>) {
         self.table(table).insert(key, Some(block.into()));
     }
 
     /// Removes the block of `key`.
-    pub fn remove(&mut self, table: Table, key: u32) {
+    pub fn remove(&mut self, table: StateTable, key: u32) {
         self.table(table).insert(key, None);
     }
 
@@ -66,13 +66,13 @@ impl<'a> Changes<'a> {
         self.source.as_ref().is_none_or(|source| source.is_whole())
     }
 
-    fn table(&mut self, table: Table) -> &mut BTreeMap<u32, Option<Cow<'a, [u8]>>> {
+    fn table(&mut self, table: StateTable) -> &mut BTreeMap<u32, Option<Cow<'a, [u8]>>> {
         let [tracked, seen, files, general] = &mut self.tables;
         match table {
-            Table::Tracked => tracked,
-            Table::Seen => seen,
-            Table::Files => files,
-            Table::General => general,
+            StateTable::Tracked => tracked,
+            StateTable::Seen => seen,
+            StateTable::Files => files,
+            StateTable::General => general,
         }
     }
 
@@ -80,7 +80,8 @@ impl<'a> Changes<'a> {
     /// other.
     pub(super) fn edits(&self, base: Option<&Snapshot>) -> Result<Edits<'_>, NoPlan> {
         let mut edits = Edits::default();
-        for ((changes, edits), table) in self.tables.iter().zip(&mut edits).zip(Table::WRITTEN) {
+        for ((changes, edits), table) in self.tables.iter().zip(&mut edits).zip(StateTable::WRITTEN)
+        {
             for (&key, block) in changes {
                 let len = block.as_deref().map_or(0, <[u8]>::len);
                 if u32::try_from(len).is_err() || (key == u32::MAX && block.is_some()) {

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use vigil_linux::Errno;
 use vigil_model::state_layout::docket::DocketError;
-pub use vigil_model::state_layout::table::Table;
+pub use vigil_model::state_layout::table::StateTable;
 
 pub use changes::{BlockSource, Changes};
 use folder::{DATA_READINGS, Folder};

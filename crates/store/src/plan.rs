@@ -1,6 +1,8 @@
 //! What a publication writes: the place of each block, and the nodes that lead to it.
 
-use vigil_model::state_layout::table::{FANOUT, Root, Slot, Table, TableRoot, levels, node, place};
+use vigil_model::state_layout::table::{
+    FANOUT, Root, Slot, StateTable, TableRoot, levels, node, place,
+};
 use vigil_model::state_layout::{DATA_LEN_MAX, DataHeader, UNIT, checksum, stored_len};
 use zerocopy::IntoBytes;
 
@@ -47,7 +49,7 @@ impl<'a> Plan<'a> {
     /// Plans to write `edits` behind the used part of `base`.
     pub(super) fn append(base: &Snapshot, edits: &Edits<'a>) -> Result<Self, NoPlan> {
         let mut planner = Planner::new(base.used_len(), Some(base));
-        let mut placed = Vec::with_capacity(Table::COUNT);
+        let mut placed = Vec::with_capacity(StateTable::COUNT);
         for edits in edits {
             let slots = edits.iter().map(|edit| {
                 planner.dead = planner.dead.saturating_add(edit.old.stored_len());
@@ -61,8 +63,8 @@ impl<'a> Plan<'a> {
     /// Plans to write a new data file: what `edits` leave of `base`, and what they set.
     pub(super) fn rewrite(base: Option<&'a Snapshot>, edits: &Edits<'a>) -> Result<Self, NoPlan> {
         let mut planner = Planner::new(DataHeader::LEN, None);
-        let mut placed = Vec::with_capacity(Table::COUNT);
-        for (edits, table) in edits.iter().zip(Table::WRITTEN) {
+        let mut placed = Vec::with_capacity(StateTable::COUNT);
+        for (edits, table) in edits.iter().zip(StateTable::WRITTEN) {
             let mut slots = Vec::new();
             let mut edits = edits.iter().peekable();
             let mut kept = base.map(|base| base.slots(table)).into_iter().flatten();
@@ -179,7 +181,7 @@ impl<'a, 'b> Planner<'a, 'b> {
 
     fn tables(&mut self, placed: &[Vec<Placed>]) -> Result<Slot, NoPlan> {
         let mut root = self.base.map_or_else(Root::default, |base| *base.root());
-        for (placed, table) in placed.iter().zip(Table::WRITTEN) {
+        for (placed, table) in placed.iter().zip(StateTable::WRITTEN) {
             if !placed.is_empty() {
                 let old = *root.table(table);
                 *root.table_mut(table) = self.table(table, old, placed)?;
@@ -195,7 +197,7 @@ impl<'a, 'b> Planner<'a, 'b> {
 
     fn table(
         &mut self,
-        table: Table,
+        table: StateTable,
         old: TableRoot,
         placed: &[Placed],
     ) -> Result<TableRoot, NoPlan> {
@@ -307,7 +309,11 @@ impl Subtree {
 }
 
 /// Returns the greatest key of `base` that `placed` does not change.
-fn greatest_kept(base: &Snapshot, table: Table, placed: &[Placed]) -> Result<Option<u32>, Damaged> {
+fn greatest_kept(
+    base: &Snapshot,
+    table: StateTable,
+    placed: &[Placed],
+) -> Result<Option<u32>, Damaged> {
     let root = *base.root().table(table);
     let mut bound = root.keys.get();
     while let Some(max) = bound.checked_sub(1) {

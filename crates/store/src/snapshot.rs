@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use vigil_linux::map::Map;
 use vigil_model::state_layout::docket::Docket;
-use vigil_model::state_layout::table::{Root, Slot, Table, node, place};
+use vigil_model::state_layout::table::{Root, Slot, StateTable, node, place};
 use vigil_model::state_layout::{DataHeader, checksum};
 use zerocopy::{FromBytes, FromZeros};
 
@@ -217,7 +217,7 @@ impl Snapshot {
     /// # Errors
     /// The block, or a node on the way to it, is damaged.
     #[inline]
-    pub fn block(&self, table: Table, key: u32) -> Result<Option<&[u8]>, Damaged> {
+    pub fn block(&self, table: StateTable, key: u32) -> Result<Option<&[u8]>, Damaged> {
         let slot = self.slot(table, key)?;
         if slot.is_absent() {
             return Ok(None);
@@ -226,7 +226,7 @@ impl Snapshot {
     }
 
     /// One more than the greatest key that has a block.
-    pub fn keys(&self, table: Table) -> u32 {
+    pub fn keys(&self, table: StateTable) -> u32 {
         self.0.root.table(table).keys.get()
     }
 
@@ -257,7 +257,7 @@ impl Snapshot {
 
     /// Iterates over the keys that have blocks, ascending, with the blocks' lengths in bytes. Does not read the blocks. Ends
     /// after the first error.
-    pub fn blocks(&self, table: Table) -> impl Iterator<Item = Result<(u32, u32), Damaged>> {
+    pub fn blocks(&self, table: StateTable) -> impl Iterator<Item = Result<(u32, u32), Damaged>> {
         let slots = self.slots(table);
         slots.map(|found| found.map(|(key, slot)| (key, slot.len.get())))
     }
@@ -268,7 +268,7 @@ impl Snapshot {
     /// The first damage found.
     pub fn verify_all(&self) -> Result<(), Damaged> {
         let mut live = DataHeader::LEN.saturating_add(self.0.docket.root.stored_len());
-        for table in Table::WRITTEN {
+        for table in StateTable::WRITTEN {
             let mut slots = self.slots(table);
             let mut end = 0;
             for found in &mut slots {
@@ -333,7 +333,7 @@ impl Snapshot {
     }
 
     /// Looks up the slot of `key`.
-    pub(super) fn slot(&self, table: Table, key: u32) -> Result<Slot, Damaged> {
+    pub(super) fn slot(&self, table: StateTable, key: u32) -> Result<Slot, Damaged> {
         let root = self.0.root.table(table);
         if key >= root.keys.get() {
             return Ok(Slot::ABSENT);
@@ -352,7 +352,7 @@ impl Snapshot {
     }
 
     /// Iterates over the keys that have blocks, ascending, with their slots. Ends after the first error.
-    pub(super) fn slots(&self, table: Table) -> Slots<'_> {
+    pub(super) fn slots(&self, table: StateTable) -> Slots<'_> {
         let root = self.0.root.table(table);
         Slots {
             snapshot: self,

@@ -72,7 +72,7 @@ impl Sandbox {
     }
 }
 
-fn changes_of<'a>(blocks: &[(Table, u32, &'a [u8])]) -> Changes<'a> {
+fn changes_of<'a>(blocks: &[(StateTable, u32, &'a [u8])]) -> Changes<'a> {
     let mut changes = Changes::new();
     for (table, key, block) in blocks {
         changes.set(*table, *key, Cow::Borrowed(*block));
@@ -85,10 +85,10 @@ fn what_is_published_is_read() {
     let sandbox = Sandbox::new();
     assert!(matches!(sandbox.store.open(), Err(NoState::Absent { .. })));
     let blocks = [
-        (Table::General, 0, b"general".as_slice()),
-        (Table::Seen, 3, b""),
-        (Table::Seen, 700, b"12345678"),
-        (Table::Files, u32::MAX - 1, b"last"),
+        (StateTable::General, 0, b"general".as_slice()),
+        (StateTable::Seen, 3, b""),
+        (StateTable::Seen, 700, b"12345678"),
+        (StateTable::Files, u32::MAX - 1, b"last"),
     ];
     let published = sandbox.publish(None, changes_of(&blocks), 1);
     let first = sandbox.store.open().unwrap();
@@ -106,34 +106,43 @@ fn what_is_published_is_read() {
         let found = first.block(table, key).unwrap().unwrap();
         assert_eq!((found, found.as_ptr().addr() % 8), (block, 0));
     }
-    assert_eq!(first.block(Table::Seen, 4), Ok(None));
-    assert_eq!(first.block(Table::Tracked, 0), Ok(None));
+    assert_eq!(first.block(StateTable::Seen, 4), Ok(None));
+    assert_eq!(first.block(StateTable::Tracked, 0), Ok(None));
     assert_eq!(
-        (first.keys(Table::Seen), first.keys(Table::Files)),
+        (first.keys(StateTable::Seen), first.keys(StateTable::Files)),
         (701, u32::MAX)
     );
-    let listed: Vec<_> = first.blocks(Table::Seen).collect();
+    let listed: Vec<_> = first.blocks(StateTable::Seen).collect();
     assert_eq!(listed, [Ok((3, 0)), Ok((700, 8))]);
     first.verify_all().unwrap();
     sandbox.assert_tidy();
 
-    let mut changes = changes_of(&[(Table::Seen, 3, b"more"), (Table::Tracked, 256, b"new")]);
-    changes.remove(Table::Files, u32::MAX - 1);
-    changes.remove(Table::Files, 1);
+    let mut changes = changes_of(&[
+        (StateTable::Seen, 3, b"more"),
+        (StateTable::Tracked, 256, b"new"),
+    ]);
+    changes.remove(StateTable::Files, u32::MAX - 1);
+    changes.remove(StateTable::Files, 1);
     let published = sandbox.publish(Some(&first), changes, 2);
     let second = sandbox.store.open().unwrap();
     let bytes = second.used_len() - first.used_len();
     assert_eq!(published, PublishOutcome::Appended { bytes });
-    assert_eq!(second.block(Table::Seen, 3), Ok(Some(b"more".as_slice())));
     assert_eq!(
-        second.block(Table::Tracked, 256),
+        second.block(StateTable::Seen, 3),
+        Ok(Some(b"more".as_slice()))
+    );
+    assert_eq!(
+        second.block(StateTable::Tracked, 256),
         Ok(Some(b"new".as_slice()))
     );
-    assert_eq!(second.block(Table::Files, u32::MAX - 1), Ok(None));
-    assert_eq!((second.keys(Table::Files), second.generation()), (0, 1));
-    assert_eq!(first.block(Table::Seen, 3), Ok(Some(b"".as_slice())));
+    assert_eq!(second.block(StateTable::Files, u32::MAX - 1), Ok(None));
     assert_eq!(
-        first.block(Table::Files, u32::MAX - 1),
+        (second.keys(StateTable::Files), second.generation()),
+        (0, 1)
+    );
+    assert_eq!(first.block(StateTable::Seen, 3), Ok(Some(b"".as_slice())));
+    assert_eq!(
+        first.block(StateTable::Files, u32::MAX - 1),
         Ok(Some(b"last".as_slice()))
     );
     second.verify_all().unwrap();
@@ -143,14 +152,14 @@ fn what_is_published_is_read() {
 #[test]
 fn nothing_is_written_where_nothing_changes_and_only_a_docket_where_only_the_clock_does() {
     let sandbox = Sandbox::new();
-    let blocks = [(Table::Seen, 1, b"one".as_slice())];
+    let blocks = [(StateTable::Seen, 1, b"one".as_slice())];
     let first = sandbox.publish_and_open(None, changes_of(&blocks), 1);
     assert_eq!(
         sandbox.publish(Some(&first), changes_of(&blocks), 1),
         PublishOutcome::Unchanged
     );
     let mut changes = Changes::new();
-    changes.remove(Table::Seen, 2);
+    changes.remove(StateTable::Seen, 2);
     assert_eq!(
         sandbox.publish(Some(&first), changes, 1),
         PublishOutcome::Unchanged
@@ -174,12 +183,12 @@ fn a_changed_block_costs_itself_a_node_for_each_level_and_the_root() {
     let sandbox = Sandbox::new();
     let mut changes = Changes::new();
     for key in 0..70_000_u32 {
-        changes.set(Table::Tracked, key, key.to_le_bytes().to_vec());
+        changes.set(StateTable::Tracked, key, key.to_le_bytes().to_vec());
     }
     let first = sandbox.publish_and_open(None, changes, 1);
     let published = sandbox.publish(
         Some(&first),
-        changes_of(&[(Table::Tracked, 300, b"changed")]),
+        changes_of(&[(StateTable::Tracked, 300, b"changed")]),
         2,
     );
     let nodes = 4096 + 4096 + 16 * 2;
@@ -198,14 +207,17 @@ fn a_data_file_is_rewritten_when_more_than_half_is_dead() {
     let old = vec![1; 200 << 10];
     let mut state = sandbox.publish_and_open(
         None,
-        changes_of(&[(Table::Files, 0, &old), (Table::Seen, 9, b"kept")]),
+        changes_of(&[(StateTable::Files, 0, &old), (StateTable::Seen, 9, b"kept")]),
         0,
     );
     let first = state.clone();
     for clock in 1..3 {
         let new = vec![clock + 1; 200 << 10];
-        let published =
-            sandbox.publish(Some(&state), changes_of(&[(Table::Files, 0, &new)]), clock);
+        let published = sandbox.publish(
+            Some(&state),
+            changes_of(&[(StateTable::Files, 0, &new)]),
+            clock,
+        );
         // The second would leave 400 of 600 KiB dead.
         assert_eq!(
             matches!(published, PublishOutcome::Rewritten { .. }),
@@ -215,11 +227,14 @@ fn a_data_file_is_rewritten_when_more_than_half_is_dead() {
         state = sandbox.store.open().unwrap();
     }
     assert_eq!((state.generation(), state.dead_len()), (2, 0));
-    assert_eq!(state.block(Table::Seen, 9), Ok(Some(b"kept".as_slice())));
+    assert_eq!(
+        state.block(StateTable::Seen, 9),
+        Ok(Some(b"kept".as_slice()))
+    );
     state.verify_all().unwrap();
     sandbox.assert_tidy();
     assert!(!first.data_path().exists());
-    assert_eq!(first.block(Table::Files, 0), Ok(Some(old.as_slice())));
+    assert_eq!(first.block(StateTable::Files, 0), Ok(Some(old.as_slice())));
 }
 
 #[test]
@@ -228,10 +243,14 @@ fn less_than_half_may_be_dead() {
     let (large, old) = (vec![1; 1 << 20], vec![2; 500 << 10]);
     let first = sandbox.publish_and_open(
         None,
-        changes_of(&[(Table::Files, 0, &large), (Table::Files, 1, &old)]),
+        changes_of(&[(StateTable::Files, 0, &large), (StateTable::Files, 1, &old)]),
         0,
     );
-    let published = sandbox.publish(Some(&first), changes_of(&[(Table::Files, 1, b"new")]), 1);
+    let published = sandbox.publish(
+        Some(&first),
+        changes_of(&[(StateTable::Files, 1, b"new")]),
+        1,
+    );
     assert!(
         matches!(published, PublishOutcome::Appended { .. }),
         "{published:?}"
@@ -245,24 +264,24 @@ fn a_rewritten_table_that_shrinks_by_whole_levels_keeps_what_is_left() {
     let large = vec![0; 300_000];
     for gone in [65_535, 65_537, 1 << 24, u32::MAX - 1] {
         let blocks: [(_, _, &[u8]); 5] = [
-            (Table::Seen, 1, b"one"),
-            (Table::Seen, 255, b"two"),
-            (Table::Seen, 256, b"three"),
-            (Table::Seen, gone, b"gone"),
-            (Table::Files, 0, &large),
+            (StateTable::Seen, 1, b"one"),
+            (StateTable::Seen, 255, b"two"),
+            (StateTable::Seen, 256, b"three"),
+            (StateTable::Seen, gone, b"gone"),
+            (StateTable::Files, 0, &large),
         ];
         let base = sandbox.store.open().ok();
         let base = sandbox.publish_and_open(base.as_ref(), changes_of(&blocks), 1);
         let mut changes = Changes::new();
-        changes.remove(Table::Seen, gone);
-        changes.remove(Table::Files, 0);
+        changes.remove(StateTable::Seen, gone);
+        changes.remove(StateTable::Files, 0);
         let published = sandbox.publish(Some(&base), changes, 2);
         assert!(
             matches!(published, PublishOutcome::Rewritten { .. }),
             "{gone}"
         );
         let state = sandbox.store.open().unwrap();
-        let listed: Vec<_> = state.blocks(Table::Seen).collect();
+        let listed: Vec<_> = state.blocks(StateTable::Seen).collect();
         assert_eq!(listed, [Ok((1, 3)), Ok((255, 3)), Ok((256, 5))], "{gone}");
         state.verify_all().unwrap();
     }
@@ -277,7 +296,7 @@ fn a_publication_with_an_outdated_base_is_superseded() {
         PublishOutcome::Superseded
     );
     let second = sandbox.publish_and_open(Some(&first), Changes::new(), 2);
-    let change = || changes_of(&[(Table::Seen, 1, b"late")]);
+    let change = || changes_of(&[(StateTable::Seen, 1, b"late")]);
     assert_eq!(
         sandbox.publish(Some(&first), change(), 3),
         PublishOutcome::Superseded
@@ -304,14 +323,17 @@ fn a_publication_with_an_outdated_base_is_superseded() {
 fn a_dropped_state_leaves_nothing_but_what_is_not_vigils() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.store.remove_state().unwrap(), RemoveOutcome::Absent);
-    let state = sandbox.publish_and_open(None, changes_of(&[(Table::Seen, 1, b"one")]), 1);
+    let state = sandbox.publish_and_open(None, changes_of(&[(StateTable::Seen, 1, b"one")]), 1);
     std::fs::write(sandbox.store.folder().join("state.tmp.1-1"), "").unwrap();
     assert_eq!(
         sandbox.store.remove_state().unwrap(),
         RemoveOutcome::Removed
     );
     assert!(!sandbox.store.folder().exists());
-    assert_eq!(state.block(Table::Seen, 1), Ok(Some(b"one".as_slice())));
+    assert_eq!(
+        state.block(StateTable::Seen, 1),
+        Ok(Some(b"one".as_slice()))
+    );
 
     sandbox.publish(None, Changes::new(), 1);
     std::fs::write(sandbox.store.folder().join("statement"), "").unwrap();
@@ -350,10 +372,10 @@ fn a_replaced_state_holds_only_what_is_set() {
     let sandbox = Sandbox::new();
     let first = sandbox.publish_and_open(
         None,
-        changes_of(&[(Table::Seen, 1, b"one"), (Table::Seen, 2, b"two")]),
+        changes_of(&[(StateTable::Seen, 1, b"one"), (StateTable::Seen, 2, b"two")]),
         1,
     );
-    let changes = changes_of(&[(Table::Seen, 1, b"one")]);
+    let changes = changes_of(&[(StateTable::Seen, 1, b"one")]);
     let (published, _) = sandbox
         .store
         .replace(&first, changes, [1; 48], &NoSteps)
@@ -365,8 +387,11 @@ fn a_replaced_state_holds_only_what_is_set() {
             bytes: second.used_len()
         }
     );
-    assert_eq!(second.block(Table::Seen, 1), Ok(Some(b"one".as_slice())));
-    assert_eq!(second.block(Table::Seen, 2), Ok(None));
+    assert_eq!(
+        second.block(StateTable::Seen, 1),
+        Ok(Some(b"one".as_slice()))
+    );
+    assert_eq!(second.block(StateTable::Seen, 2), Ok(None));
     assert_eq!(second.generation(), 2);
     sandbox.assert_tidy();
 }

@@ -1,7 +1,7 @@
 //! Words and numbers that all forms of a report share.
 
 use vigil_engine::state::PublishedReport;
-use vigil_store::Table;
+use vigil_store::StateTable;
 
 /// The dead part of the used length, in whole percent, rounded down.
 pub(super) fn dead_percent(state: &PublishedReport) -> u64 {
@@ -13,12 +13,12 @@ pub(super) fn dead_percent(state: &PublishedReport) -> u64 {
 }
 
 /// The name of a table.
-pub(super) fn table_name(table: Table) -> &'static str {
+pub(super) fn table_name(table: StateTable) -> &'static str {
     match table {
-        Table::General => "general",
-        Table::Tracked => "tracked",
-        Table::Seen => "seen",
-        Table::Files => "files",
+        StateTable::General => "general",
+        StateTable::Tracked => "tracked",
+        StateTable::Seen => "seen",
+        StateTable::Files => "files",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::Kind;
-use vigil_model::bytes::Writer;
+use vigil_model::bytes::ByteWriter;
 use vigil_model::conversion::Conversion;
 use vigil_model::state_layout::checksum;
 
@@ -39,7 +39,7 @@ impl Converter {
             Action::Auto(_) => 2,
         };
         let number = FINGERPRINT_VERSION << 32 | hash << 16 | eol << 8 | u64::from(plan.ident);
-        let mut written = Writer::default();
+        let mut written = ByteWriter::default();
         if plan.runs_filter() {
             let (name, driver) = plan.driver.as_ref()?;
             let (kind, command) = match driver.program(Direction::Clean)? {

@@ -1,7 +1,7 @@
 //! The description of a daemon.
 
 use bstr::BString;
-use vigil_model::bytes::{Reader, Writer};
+use vigil_model::bytes::{ByteReader, ByteWriter};
 
 use super::fields::{Fields, each_field, number};
 
@@ -76,7 +76,7 @@ pub struct RepositoryDescription {
 }
 
 impl Description {
-    pub(super) fn write(&self, body: &mut Writer) {
+    pub(super) fn write(&self, body: &mut ByteWriter) {
         let mut fields = Fields(body);
         fields.number(1, self.pid.into());
         fields.text(2, &self.program);
@@ -100,7 +100,7 @@ impl Description {
     }
 
     /// Decodes all of `body`. Missing fields keep their defaults: zero, empty or `None`.
-    pub(super) fn read(body: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn read(body: &mut ByteReader<'_>) -> Option<Self> {
         let mut daemon = Self::default();
         each_field(body, |key, value| {
             match key {
@@ -164,7 +164,7 @@ impl RepositoryDescription {
 
     fn read(body: &[u8]) -> Option<Self> {
         let mut repository = Self::default();
-        each_field(&mut Reader(body), |key, value| {
+        each_field(&mut ByteReader(body), |key, value| {
             match key {
                 1 => repository.path = value.into(),
                 2 => repository.files = number(value)?,
@@ -190,7 +190,7 @@ impl RepositoryDescription {
 /// Decodes two texts, with the keys 1 and 2.
 fn read_pair(body: &[u8]) -> Option<(BString, BString)> {
     let mut pair = <(BString, BString)>::default();
-    each_field(&mut Reader(body), |key, value| {
+    each_field(&mut ByteReader(body), |key, value| {
         match key {
             1 => pair.0 = value.into(),
             2 => pair.1 = value.into(),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn written() -> Vec<u8> {
-        let mut body = Writer::default();
+        let mut body = ByteWriter::default();
         description().write(&mut body);
         body.0
     }
@@ -254,15 +254,18 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_nothing_that_is_cut_inside_a_field() {
         let body = written();
-        assert_eq!(Description::read(&mut Reader(&body)), Some(description()));
+        assert_eq!(
+            Description::read(&mut ByteReader(&body)),
+            Some(description())
+        );
         let mut ends = Vec::new();
-        let mut rest = Reader(&body);
+        let mut rest = ByteReader(&body);
         while !rest.0.is_empty() {
             ends.push(body.len() - rest.0.len());
             rest.u32().and_then(|_| rest.slice()).unwrap();
         }
         for len in 0..body.len() {
-            let read = Description::read(&mut Reader(&body[..len]));
+            let read = Description::read(&mut ByteReader(&body[..len]));
             assert_eq!(read.is_some(), ends.contains(&len), "{len}");
         }
     }
@@ -270,7 +273,7 @@ mod tests {
     #[test]
     fn fields_that_are_not_known_are_passed_over_wherever_they_stand() {
         let unknown = |fields: &mut Fields<'_>| fields.text(99, b"from a later version");
-        let mut body = Writer::default();
+        let mut body = ByteWriter::default();
         unknown(&mut Fields(&mut body));
         description().write(&mut body);
         unknown(&mut Fields(&mut body));
@@ -283,15 +286,15 @@ mod tests {
             scanned: vec![Default::default()],
             ..RepositoryDescription::default()
         });
-        assert_eq!(Description::read(&mut Reader(&body.0)), Some(want));
+        assert_eq!(Description::read(&mut ByteReader(&body.0)), Some(want));
     }
 
     #[test]
     fn a_number_of_another_length_is_none() {
         for value in [&b""[..], &[0; 7], &[0; 9]] {
-            let mut body = Writer::default();
+            let mut body = ByteWriter::default();
             Fields(&mut body).text(4, value);
-            assert_eq!(Description::read(&mut Reader(&body.0)), None);
+            assert_eq!(Description::read(&mut ByteReader(&body.0)), None);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Fields with keys. Readers skip unknown keys, so that fields can be added later.
 
-use vigil_model::bytes::{Reader, Writer};
+use vigil_model::bytes::{ByteReader, ByteWriter};
 
 /// Calls `take` with the key and the value of each remaining field in `body`.
 pub(super) fn each_field(
-    body: &mut Reader<'_>,
+    body: &mut ByteReader<'_>,
     mut take: impl FnMut(u32, &[u8]) -> Option<()>,
 ) -> Option<()> {
     while !body.0.is_empty() {
@@ -19,7 +19,7 @@ pub(super) fn number(value: &[u8]) -> Option<u64> {
 }
 
 /// Writes fields.
-pub(super) struct Fields<'a>(pub(super) &'a mut Writer);
+pub(super) struct Fields<'a>(pub(super) &'a mut ByteWriter);
 
 impl Fields<'_> {
     pub(super) fn text(&mut self, key: u32, value: &[u8]) {
@@ -32,7 +32,7 @@ impl Fields<'_> {
     }
 
     pub(super) fn nested(&mut self, key: u32, write: impl FnOnce(&mut Fields<'_>)) {
-        let mut inner = Writer::default();
+        let mut inner = ByteWriter::default();
         write(&mut Fields(&mut inner));
         self.text(key, &inner.0);
     }

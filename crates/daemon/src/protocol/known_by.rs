@@ -2,7 +2,7 @@
 
 use bstr::BString;
 use vigil_engine::session::{Basis, LastChange};
-use vigil_model::bytes::{Reader, Writer};
+use vigil_model::bytes::{ByteReader, ByteWriter};
 use vigil_model::timestamp::Timestamp;
 
 use super::fields::{Fields, each_field, number};
@@ -29,7 +29,7 @@ impl From<Basis> for KnownBy {
 }
 
 impl KnownBy {
-    pub(super) fn write(&self, body: &mut Writer) {
+    pub(super) fn write(&self, body: &mut ByteWriter) {
         let mut fields = Fields(body);
         write_time(&mut fields, 1, self.looked_at_all);
         if let Some(heard) = &self.heard {
@@ -47,7 +47,7 @@ impl KnownBy {
     /// Decodes all of `body`.
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         let mut known = Self::default();
-        each_field(&mut Reader(body), |key, value| {
+        each_field(&mut ByteReader(body), |key, value| {
             match key {
                 1 | 2 => read_time(&mut known.looked_at_all, key == 2, value)?,
                 3 => known.heard = Some(read_heard(value)?),
@@ -66,7 +66,7 @@ fn read_heard(body: &[u8]) -> Option<LastChange> {
         at: Timestamp::default(),
         is_looked_at: false,
     };
-    each_field(&mut Reader(body), |key, value| {
+    each_field(&mut ByteReader(body), |key, value| {
         match key {
             1 | 2 => read_time(&mut heard.at, key == 2, value)?,
             3 => heard.path = value.into(),

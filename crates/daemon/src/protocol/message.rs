@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::BString;
 use vigil_engine::prompt::PromptRequest;
-use vigil_model::bytes::{Reader, Writer};
+use vigil_model::bytes::{ByteReader, ByteWriter};
 
 use super::{
     BasisQuestion, Description, GitSocketAction, GitSocketQuestion, Hello, KnownBy,
@@ -211,7 +211,7 @@ impl Request {
                 MONITOR => Self::Monitor(MonitorQuestion {
                     directory: read_path(body)?,
                     variables: read_pairs(body)?,
-                    index: read_optional(body, Reader::bytes)?,
+                    index: read_optional(body, ByteReader::bytes)?,
                     token: body.bytes()?,
                 }),
                 GIT_SOCKET => Self::GitSocket(GitSocketQuestion {
@@ -222,7 +222,7 @@ impl Request {
                 BASIS => Self::Basis(BasisQuestion {
                     directory: read_path(body)?,
                     variables: read_pairs(body)?,
-                    paths: read_list(body, Reader::bytes)?,
+                    paths: read_list(body, ByteReader::bytes)?,
                     is_of_mercurial: read_flag(body)?,
                 }),
                 _ => return None,
@@ -233,7 +233,7 @@ impl Request {
 }
 
 fn hello(body: &[u8]) -> Result<Hello, ProtocolError> {
-    let mut body = Reader(body);
+    let mut body = ByteReader(body);
     if body.array() != Some(MAGIC) {
         return Err(ProtocolError::NoHello);
     }
@@ -253,7 +253,7 @@ fn hello(body: &[u8]) -> Result<Hello, ProtocolError> {
     })
 }
 
-fn status(body: &mut Writer, question: &StatusQuestion) {
+fn status(body: &mut ByteWriter, question: &StatusQuestion) {
     list(body, &question.arguments);
     path(body, &question.directory);
     number(body, question.directory_id.0);
@@ -262,26 +262,26 @@ fn status(body: &mut Writer, question: &StatusQuestion) {
     let terminal = question.terminal;
     body.u32(u32::from(terminal.is_output));
     body.u32(u32::from(terminal.is_errors));
-    body.optional(terminal.width, Writer::u32);
+    body.optional(terminal.width, ByteWriter::u32);
     body.u32(u32::from(question.is_of_mercurial));
 }
 
-fn read_status(body: &mut Reader<'_>) -> Option<StatusQuestion> {
+fn read_status(body: &mut ByteReader<'_>) -> Option<StatusQuestion> {
     Some(StatusQuestion {
-        arguments: read_list(body, Reader::bytes)?,
+        arguments: read_list(body, ByteReader::bytes)?,
         directory: read_path(body)?,
         directory_id: (read_number(body)?, read_number(body)?),
         variables: read_pairs(body)?,
         terminal: Terminal {
             is_output: read_flag(body)?,
             is_errors: read_flag(body)?,
-            width: read_optional(body, Reader::u32)?,
+            width: read_optional(body, ByteReader::u32)?,
         },
         is_of_mercurial: read_flag(body)?,
     })
 }
 
-fn read_prompt(body: &mut Reader<'_>) -> Option<PromptQuestion> {
+fn read_prompt(body: &mut ByteReader<'_>) -> Option<PromptQuestion> {
     let mut request = PromptRequest {
         skip_index: read_flag(body)?,
         each_untracked_file: read_flag(body)?,
@@ -356,7 +356,7 @@ impl Response {
             Self::KnownBy(all) => {
                 body.u32(u32::try_from(all.len()).unwrap_or(u32::MAX));
                 for known in all {
-                    let mut fields = Writer::default();
+                    let mut fields = ByteWriter::default();
                     known.write(&mut fields);
                     body.bytes(&fields.0);
                 }
@@ -402,26 +402,26 @@ impl Response {
 }
 
 /// Returns the result of `read` if it reads all of `body`.
-fn whole<T>(body: &[u8], read: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> Option<T> {
-    let mut body = Reader(body);
+fn whole<T>(body: &[u8], read: impl FnOnce(&mut ByteReader<'_>) -> Option<T>) -> Option<T> {
+    let mut body = ByteReader(body);
     let read = read(&mut body);
     read.filter(|_| body.0.is_empty())
 }
 
-fn number(body: &mut Writer, value: u64) {
+fn number(body: &mut ByteWriter, value: u64) {
     body.array(&value.to_le_bytes());
 }
 
-fn read_number(body: &mut Reader<'_>) -> Option<u64> {
+fn read_number(body: &mut ByteReader<'_>) -> Option<u64> {
     body.array().map(u64::from_le_bytes)
 }
 
-fn read_count(body: &mut Reader<'_>) -> Option<usize> {
+fn read_count(body: &mut ByteReader<'_>) -> Option<usize> {
     read_number(body).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 /// Reads a flag, which must be 0 or 1.
-fn read_flag(body: &mut Reader<'_>) -> Option<bool> {
+fn read_flag(body: &mut ByteReader<'_>) -> Option<bool> {
     match body.u32()? {
         0 => Some(false),
         1 => Some(true),
@@ -430,8 +430,8 @@ fn read_flag(body: &mut Reader<'_>) -> Option<bool> {
 }
 
 fn read_optional<'b, T>(
-    body: &mut Reader<'b>,
-    read: impl FnOnce(&mut Reader<'b>) -> Option<T>,
+    body: &mut ByteReader<'b>,
+    read: impl FnOnce(&mut ByteReader<'b>) -> Option<T>,
 ) -> Option<Option<T>> {
     match read_flag(body)? {
         false => Some(None),
@@ -439,18 +439,18 @@ fn read_optional<'b, T>(
     }
 }
 
-fn path(body: &mut Writer, path: &Path) {
+fn path(body: &mut ByteWriter, path: &Path) {
     body.bytes(path.as_os_str().as_bytes());
 }
 
 /// Reads a path, which must be absolute and without NUL.
-fn read_path(body: &mut Reader<'_>) -> Option<PathBuf> {
+fn read_path(body: &mut ByteReader<'_>) -> Option<PathBuf> {
     let bytes = body.slice()?;
     let is_path = bytes.starts_with(b"/") && !bytes.contains(&0);
     is_path.then(|| PathBuf::from(OsStr::from_bytes(bytes)))
 }
 
-fn list(body: &mut Writer, values: &[BString]) {
+fn list(body: &mut ByteWriter, values: &[BString]) {
     body.u32(u32::try_from(values.len()).unwrap_or(u32::MAX));
     for value in values {
         body.bytes(value);
@@ -459,8 +459,8 @@ fn list(body: &mut Writer, values: &[BString]) {
 
 /// Reads a list. Memory is only taken for values that are there, not for the count that is claimed.
 fn read_list<'b, T>(
-    body: &mut Reader<'b>,
-    read: impl Fn(&mut Reader<'b>) -> Option<T>,
+    body: &mut ByteReader<'b>,
+    read: impl Fn(&mut ByteReader<'b>) -> Option<T>,
 ) -> Option<Vec<T>> {
     let count = body.u32()?;
     let mut values = Vec::new();
@@ -470,7 +470,7 @@ fn read_list<'b, T>(
     Some(values)
 }
 
-fn pairs(body: &mut Writer, values: &[(BString, BString)]) {
+fn pairs(body: &mut ByteWriter, values: &[(BString, BString)]) {
     body.u32(u32::try_from(values.len()).unwrap_or(u32::MAX));
     for (name, value) in values {
         body.bytes(name);
@@ -478,7 +478,7 @@ fn pairs(body: &mut Writer, values: &[(BString, BString)]) {
     }
 }
 
-fn read_pairs(body: &mut Reader<'_>) -> Option<Vec<(BString, BString)>> {
+fn read_pairs(body: &mut ByteReader<'_>) -> Option<Vec<(BString, BString)>> {
     read_list(body, |body| Some((body.bytes()?, body.bytes()?)))
 }
 

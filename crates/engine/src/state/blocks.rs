@@ -3,7 +3,7 @@
 use vigil_model::tracked::{Blocks, Damaged, DirNumber};
 
 use vigil_scan::SeenBlocks;
-use vigil_store::{Snapshot, Table};
+use vigil_store::{Snapshot, StateTable};
 
 /// How many more directory numbers there may be than the file has room for: removed directories leave their numbers behind.
 const NUMBERS_SPARE: u64 = 65_536;
@@ -11,7 +11,7 @@ const NUMBERS_SPARE: u64 = 65_536;
 /// Whether `state` has room for as many directories and blocks of files as it claims: memory is allocated for each number.
 pub(super) fn has_plausible_counts(state: &Snapshot) -> bool {
     let room = (state.used_len() / 8).saturating_add(NUMBERS_SPARE);
-    let tables = [Table::Tracked, Table::Files];
+    let tables = [StateTable::Tracked, StateTable::Files];
     tables
         .iter()
         .all(|&table| u64::from(state.keys(table)) <= room)
@@ -21,7 +21,7 @@ pub(super) fn has_plausible_counts(state: &Snapshot) -> bool {
 pub(super) struct PublishedBlocks(pub(super) Snapshot);
 
 impl PublishedBlocks {
-    fn block(&self, table: Table, key: u32) -> Result<&[u8], Damaged> {
+    fn block(&self, table: StateTable, key: u32) -> Result<&[u8], Damaged> {
         let block = self.0.block(table, key);
         block.ok().flatten().ok_or(Damaged { key })
     }
@@ -29,15 +29,15 @@ impl PublishedBlocks {
 
 impl Blocks for PublishedBlocks {
     fn directory(&self, number: DirNumber) -> Result<&[u8], Damaged> {
-        self.block(Table::Tracked, number)
+        self.block(StateTable::Tracked, number)
     }
 
     fn files(&self, key: u32) -> Result<&[u8], Damaged> {
-        self.block(Table::Files, key)
+        self.block(StateTable::Files, key)
     }
 
     fn directory_number_end(&self) -> u32 {
-        self.0.keys(Table::Tracked)
+        self.0.keys(StateTable::Tracked)
     }
 
     fn are_whole(&self) -> bool {
@@ -45,7 +45,7 @@ impl Blocks for PublishedBlocks {
     }
 
     fn files_key_end(&self) -> u32 {
-        self.0.keys(Table::Files)
+        self.0.keys(StateTable::Files)
     }
 
     fn untrusted_len(&self) -> Option<u64> {
@@ -55,7 +55,7 @@ impl Blocks for PublishedBlocks {
 
 impl SeenBlocks for PublishedBlocks {
     fn seen(&self, number: DirNumber) -> Option<&[u8]> {
-        self.0.block(Table::Seen, number).ok().flatten()
+        self.0.block(StateTable::Seen, number).ok().flatten()
     }
 
     fn len_in_all(&self) -> u64 {

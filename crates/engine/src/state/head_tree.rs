@@ -4,7 +4,7 @@ use gix_hash::ObjectId;
 
 use super::origin::{read_seen, write_seen};
 use vigil_git::index_file::SeenFile;
-use vigil_model::bytes::{Reader, Writer};
+use vigil_model::bytes::{ByteReader, ByteWriter};
 
 /// A commit, its tree, and the files that prove that both exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) struct HeadTree {
 
 /// Writes the block; `None` if there are more files than it can hold.
 pub(super) fn write(head: &HeadTree) -> Option<Vec<u8>> {
-    let mut out = Writer::default();
+    let mut out = ByteWriter::default();
     out.bytes(head.commit.as_bytes());
     out.bytes(head.tree.as_bytes());
     out.u32(u32::try_from(head.files.len()).ok()?);
@@ -28,7 +28,7 @@ pub(super) fn write(head: &HeadTree) -> Option<Vec<u8>> {
 
 /// Reads the block.
 pub(super) fn read(block: &[u8]) -> Option<HeadTree> {
-    let mut bytes = Reader(block);
+    let mut bytes = ByteReader(block);
     let commit = bytes.id()?;
     let tree = bytes.id()?;
     let count = bytes.u32()?;

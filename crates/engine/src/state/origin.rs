@@ -8,12 +8,12 @@ use bstr::BString;
 use vigil_model::timestamp::Timestamp;
 
 use vigil_git::index_file::{IndexFile, SeenFile};
-use vigil_model::bytes::{Reader, Writer};
+use vigil_model::bytes::{ByteReader, ByteWriter};
 use vigil_stamp::Stamp;
 
 /// Writes the block.
 pub(super) fn write(file: &IndexFile) -> Vec<u8> {
-    let mut out = Writer::default();
+    let mut out = ByteWriter::default();
     write_seen(&file.own, &mut out);
     out.optional(file.shared.as_ref(), |out, shared| write_seen(shared, out));
     out.u32(u32::from(file.is_sparse));
@@ -29,14 +29,14 @@ pub(super) fn write(file: &IndexFile) -> Vec<u8> {
     out.0
 }
 
-pub(super) fn write_seen(file: &SeenFile, out: &mut Writer) {
+pub(super) fn write_seen(file: &SeenFile, out: &mut ByteWriter) {
     out.bytes(file.path.as_os_str().as_bytes());
     out.optional(file.stamp, |out, stamp| out.array(&stamp.to_bytes()));
 }
 
 /// Reads the block.
 pub(super) fn read(block: &[u8]) -> Option<IndexFile> {
-    let mut bytes = Reader(block);
+    let mut bytes = ByteReader(block);
     let own = read_seen(&mut bytes)?;
     let shared = bytes.optional(read_seen)?;
     let is_sparse = bytes.u32()? != 0;
@@ -49,7 +49,7 @@ pub(super) fn read(block: &[u8]) -> Option<IndexFile> {
         shared,
         is_sparse,
         notices,
-        untracked_cache_origin: bytes.optional(Reader::bytes)?,
+        untracked_cache_origin: bytes.optional(ByteReader::bytes)?,
         read_at: Timestamp {
             s: bytes.i64()?,
             ns: bytes.u32()?,
@@ -57,7 +57,7 @@ pub(super) fn read(block: &[u8]) -> Option<IndexFile> {
     })
 }
 
-pub(super) fn read_seen(bytes: &mut Reader<'_>) -> Option<SeenFile> {
+pub(super) fn read_seen(bytes: &mut ByteReader<'_>) -> Option<SeenFile> {
     let path: BString = bytes.bytes()?;
     Some(SeenFile {
         path: Path::new(OsStr::from_bytes(&path)).to_owned(),

@@ -17,7 +17,7 @@ use super::{HEAD_TREE, ListingValidity, ORIGIN, STAGED, State, head_tree, origin
 use vigil_git::index_file::IndexFile;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_stamp::trust::FileSystemTrust;
-use vigil_store::{Damaged, NoState, Snapshot, Table};
+use vigil_store::{Damaged, NoState, Snapshot, StateTable};
 
 /// The places of a state, and what is there.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ pub struct PublishedReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableReport {
     /// The table.
-    pub table: Table,
+    pub table: StateTable,
     /// The number of blocks.
     pub blocks: u64,
     /// Their total length in bytes.
@@ -165,7 +165,7 @@ impl State {
     fn published(&self, hash: Kind, index_path: &Path) -> Option<PublishedReport> {
         let snapshot = self.snapshot.as_ref()?;
         let mut damage = None;
-        let tables = Table::WRITTEN.map(|table| {
+        let tables = StateTable::WRITTEN.map(|table| {
             let (mut blocks, mut len) = (0_u64, 0_u64);
             for block in snapshot.blocks(table) {
                 match block {
@@ -180,9 +180,11 @@ impl State {
             }
             TableReport { table, blocks, len }
         });
-        let tracked = tables.iter().find(|found| found.table == Table::Tracked);
+        let tracked = tables
+            .iter()
+            .find(|found| found.table == StateTable::Tracked);
         let recorded = self.recorded(hash);
-        let files = snapshot.block(Table::Tracked, ROOT);
+        let files = snapshot.block(StateTable::Tracked, ROOT);
         let files = files
             .map(|_| recorded.as_ref().map(|found| found.tracked.sums().entries))
             .unwrap_or_else(|found| {
@@ -235,7 +237,7 @@ impl State {
 
     /// Returns what was seen of a directory, whether or not stamps prove anything.
     pub(crate) fn seen(&self, number: DirNumber) -> Option<SeenBlock<'_>> {
-        let block = self.usable()?.block(Table::Seen, number).ok()??;
+        let block = self.usable()?.block(StateTable::Seen, number).ok()??;
         SeenBlock::parse(block)
     }
 
@@ -264,7 +266,7 @@ impl State {
             return (problems, 0);
         }
         let mut blocks = 0_u64;
-        for table in Table::WRITTEN {
+        for table in StateTable::WRITTEN {
             for found in snapshot.blocks(table) {
                 blocks = blocks.saturating_add(1);
                 if let Ok((key, _)) = found
@@ -296,21 +298,21 @@ fn is_out_of_reach(obstacle: &NoState) -> bool {
 }
 
 /// Whether an undamaged block can be parsed; blocks of tracked files are read as a tree.
-fn makes_sense(snapshot: &Snapshot, table: Table, key: u32) -> bool {
+fn makes_sense(snapshot: &Snapshot, table: StateTable, key: u32) -> bool {
     let block = |key| snapshot.block(table, key).ok().flatten();
     let Some(bytes) = block(key) else {
         return false;
     };
     match table {
-        Table::Tracked | Table::Files => true,
-        Table::General if key == ORIGIN => origin::read(bytes).is_some(),
-        Table::General if key == STAGED => {
+        StateTable::Tracked | StateTable::Files => true,
+        StateTable::General if key == ORIGIN => origin::read(bytes).is_some(),
+        StateTable::General if key == STAGED => {
             // It may belong to an older index.
-            let origin = vigil_model::bytes::Reader(bytes).bytes();
+            let origin = vigil_model::bytes::ByteReader(bytes).bytes();
             origin.is_some_and(|origin| staged::read(bytes, &origin).is_some())
         }
-        Table::General if key == HEAD_TREE => head_tree::read(bytes).is_some(),
-        Table::General => false,
-        Table::Seen => SeenBlock::parse(bytes).is_some_and(|seen| seen.is_whole()),
+        StateTable::General if key == HEAD_TREE => head_tree::read(bytes).is_some(),
+        StateTable::General => false,
+        StateTable::Seen => SeenBlock::parse(bytes).is_some_and(|seen| seen.is_whole()),
     }
 }

@@ -4,7 +4,7 @@ use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 
 use vigil_git::staged::{StagedChange, StagedDiff, UnmergedPath};
-use vigil_model::bytes::{Reader, Writer};
+use vigil_model::bytes::{ByteReader, ByteWriter};
 use vigil_model::change::ChangeKind;
 
 const KINDS: [ChangeKind; 4] = [
@@ -26,7 +26,7 @@ pub(crate) struct StagedBase {
 /// Writes the block: the differences between what was `compared` and the index of the block `origin`. `None` if the
 /// difference has anything besides plain changes, such as renames.
 pub(super) fn write(compared: &StagedBase, origin: &[u8], diff: &StagedDiff) -> Option<Vec<u8>> {
-    let mut out = Writer::default();
+    let mut out = ByteWriter::default();
     out.bytes(origin);
     out.i64(compared.depth_max);
     out.optional(compared.tree, |out, id| out.bytes(id.as_bytes()));
@@ -58,13 +58,13 @@ pub(super) fn write(compared: &StagedBase, origin: &[u8], diff: &StagedDiff) -> 
 /// Reads the block: what was compared, and the differences; `None` if they are not those of the index of the block
 /// `origin`.
 pub(super) fn read(block: &[u8], origin: &[u8]) -> Option<(StagedBase, StagedDiff)> {
-    let mut bytes = Reader(block);
+    let mut bytes = ByteReader(block);
     if bytes.bytes()? != origin {
         return None;
     }
     let compared = StagedBase {
         depth_max: bytes.i64()?,
-        tree: bytes.optional(Reader::id)?,
+        tree: bytes.optional(ByteReader::id)?,
     };
     let count = bytes.u32()?;
     let changes = (0..count)
@@ -77,7 +77,7 @@ pub(super) fn read(block: &[u8], origin: &[u8]) -> Option<(StagedBase, StagedDif
     Some((compared, StagedDiff { changes, unmerged }))
 }
 
-fn change(bytes: &mut Reader<'_>) -> Option<StagedChange> {
+fn change(bytes: &mut ByteReader<'_>) -> Option<StagedChange> {
     Some(StagedChange {
         path: bytes.bytes()?,
         kind: *KINDS.get(bytes.u32()? as usize)?,
@@ -89,7 +89,7 @@ fn change(bytes: &mut Reader<'_>) -> Option<StagedChange> {
     })
 }
 
-fn unmerged(bytes: &mut Reader<'_>) -> Option<UnmergedPath> {
+fn unmerged(bytes: &mut ByteReader<'_>) -> Option<UnmergedPath> {
     Some(UnmergedPath {
         path: bytes.bytes()?,
         head_mode: FileMode(bytes.u32()?),

@@ -7,7 +7,7 @@ use super::{DataHeader, UNIT};
 
 /// The tables of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Table {
+pub enum StateTable {
     /// Single blocks, of which a state has one each.
     General,
     /// By tracked directory: what the index says.
@@ -18,7 +18,7 @@ pub enum Table {
     Files,
 }
 
-impl Table {
+impl StateTable {
     /// The number of tables.
     pub const COUNT: usize = 4;
 
@@ -155,13 +155,13 @@ pub struct TableRoot {
 )]
 #[repr(C)]
 pub struct Root {
-    /// [`Table::General`].
+    /// [`StateTable::General`].
     pub general: TableRoot,
-    /// [`Table::Tracked`].
+    /// [`StateTable::Tracked`].
     pub tracked: TableRoot,
-    /// [`Table::Seen`].
+    /// [`StateTable::Seen`].
     pub seen: TableRoot,
-    /// [`Table::Files`].
+    /// [`StateTable::Files`].
     pub files: TableRoot,
 }
 
@@ -179,26 +179,29 @@ impl Root {
             } = root.table(table);
             found.get() == levels(keys.get()) && top.is_absent() == (*found == U32::ZERO)
         };
-        Table::WRITTEN.into_iter().all(is_possible).then_some(root)
+        StateTable::WRITTEN
+            .into_iter()
+            .all(is_possible)
+            .then_some(root)
     }
 
     /// The root of `table`.
-    pub fn table(&self, table: Table) -> &TableRoot {
+    pub fn table(&self, table: StateTable) -> &TableRoot {
         match table {
-            Table::General => &self.general,
-            Table::Tracked => &self.tracked,
-            Table::Seen => &self.seen,
-            Table::Files => &self.files,
+            StateTable::General => &self.general,
+            StateTable::Tracked => &self.tracked,
+            StateTable::Seen => &self.seen,
+            StateTable::Files => &self.files,
         }
     }
 
     /// The root of `table`, to be changed.
-    pub fn table_mut(&mut self, table: Table) -> &mut TableRoot {
+    pub fn table_mut(&mut self, table: StateTable) -> &mut TableRoot {
         match table {
-            Table::General => &mut self.general,
-            Table::Tracked => &mut self.tracked,
-            Table::Seen => &mut self.seen,
-            Table::Files => &mut self.files,
+            StateTable::General => &mut self.general,
+            StateTable::Tracked => &mut self.tracked,
+            StateTable::Seen => &mut self.seen,
+            StateTable::Files => &mut self.files,
         }
     }
 }
@@ -297,7 +300,7 @@ mod tests {
     fn a_root_whose_levels_do_not_fit_its_keys_is_refused() {
         let mut root = Root::default();
         assert_eq!(Root::parse(root.as_bytes()), Some(root));
-        *root.table_mut(Table::Files) = TableRoot {
+        *root.table_mut(StateTable::Files) = TableRoot {
             keys: 257.into(),
             levels: 2.into(),
             top: slot(2, 16),
@@ -308,9 +311,9 @@ mod tests {
             (257, 2, Slot::ABSENT),
             (0, 0, slot(2, 16)),
         ] {
-            root.table_mut(Table::Files).keys = keys.into();
-            root.table_mut(Table::Files).levels = levels.into();
-            root.table_mut(Table::Files).top = top;
+            root.table_mut(StateTable::Files).keys = keys.into();
+            root.table_mut(StateTable::Files).levels = levels.into();
+            root.table_mut(StateTable::Files).top = top;
             assert_eq!(Root::parse(root.as_bytes()), None, "{root:?}");
         }
     }

@@ -19,16 +19,16 @@ struct Arena {
     chunks: Vec<Vec<u8>>,
 }
 
-/// The location of a block.
+/// Where a block is in an arena.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct BlockSpan {
     chunk: u32,
     start: u32,
     len: u32,
 }
 
 impl Arena {
-    fn store(&mut self, block: &[u8]) -> Place {
+    fn store(&mut self, block: &[u8]) -> BlockSpan {
         let has_room =
             |chunk: &Vec<u8>| chunk.capacity().saturating_sub(chunk.len()) >= block.len();
         if !self.chunks.last().is_some_and(has_room) {
@@ -40,7 +40,7 @@ impl Arena {
             last.extend_from_slice(block);
         }
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Place {
+        BlockSpan {
             chunk: number(chunk),
             start: number(start),
             len: number(block.len()),
@@ -60,10 +60,10 @@ impl Arena {
         self.chunks.push(chunk);
     }
 
-    fn get(&self, place: Place) -> Option<&[u8]> {
-        let start = place.start as usize;
-        let chunk = self.chunks.get(place.chunk as usize)?;
-        chunk.get(start..start.saturating_add(place.len as usize))
+    fn get(&self, span: BlockSpan) -> Option<&[u8]> {
+        let start = span.start as usize;
+        let chunk = self.chunks.get(span.chunk as usize)?;
+        chunk.get(start..start.saturating_add(span.len as usize))
     }
 }
 
@@ -71,23 +71,21 @@ impl Arena {
 #[derive(Debug, Default)]
 pub(super) struct Store {
     arena: Arena,
-    places: BTreeMap<u32, Place>,
+    spans: BTreeMap<u32, BlockSpan>,
 }
 
 impl Store {
     pub(super) fn put(&mut self, key: u32, block: &[u8]) {
-        let place = self.arena.store(block);
-        self.places.insert(key, place);
+        let span = self.arena.store(block);
+        self.spans.insert(key, span);
     }
 
     pub(super) fn get(&self, key: u32) -> Option<&[u8]> {
-        self.places
-            .get(&key)
-            .and_then(|place| self.arena.get(*place))
+        self.spans.get(&key).and_then(|span| self.arena.get(*span))
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = u32> {
-        self.places.keys().copied()
+        self.spans.keys().copied()
     }
 }
 
@@ -95,41 +93,40 @@ impl Store {
 #[derive(Debug, Default)]
 pub struct InMemory {
     arena: Arena,
-    directories: Vec<Option<Place>>,
-    files: Vec<Option<Place>>,
+    directories: Vec<Option<BlockSpan>>,
+    files: Vec<Option<BlockSpan>>,
 }
 
 impl InMemory {
     pub(super) fn put_directory(&mut self, number: DirNumber, block: &[u8]) {
-        let place = self.arena.store(block);
-        set(&mut self.directories, number, place);
+        let span = self.arena.store(block);
+        set(&mut self.directories, number, span);
     }
 
     pub(super) fn put_files(&mut self, key: u32, block: &[u8]) {
-        let place = self.arena.store(block);
-        set(&mut self.files, key, place);
+        let span = self.arena.store(block);
+        set(&mut self.files, key, span);
     }
 
-    fn get(&self, places: &[Option<Place>], key: u32) -> Result<&[u8], Damaged> {
-        let place = places.get(key as usize).copied().flatten();
-        place
-            .and_then(|place| self.arena.get(place))
+    fn get(&self, spans: &[Option<BlockSpan>], key: u32) -> Result<&[u8], Damaged> {
+        let span = spans.get(key as usize).copied().flatten();
+        span.and_then(|span| self.arena.get(span))
             .ok_or(Damaged { key })
     }
 }
 
-fn set(places: &mut Vec<Option<Place>>, key: u32, place: Place) {
+fn set(spans: &mut Vec<Option<BlockSpan>>, key: u32, span: BlockSpan) {
     let wanted = (key as usize).saturating_add(1);
-    if places.len() < wanted {
-        places.resize(wanted, None);
+    if spans.len() < wanted {
+        spans.resize(wanted, None);
     }
-    if let Some(slot) = places.get_mut(key as usize) {
-        *slot = Some(place);
+    if let Some(slot) = spans.get_mut(key as usize) {
+        *slot = Some(span);
     }
 }
 
-fn keys(places: &[Option<Place>]) -> u32 {
-    u32::try_from(places.len()).unwrap_or(u32::MAX)
+fn keys(spans: &[Option<BlockSpan>]) -> u32 {
+    u32::try_from(spans.len()).unwrap_or(u32::MAX)
 }
 
 impl Blocks for InMemory {

@@ -10,11 +10,11 @@ use zerocopy::{FromZeros, IntoBytes};
 
 use super::*;
 
-const BLOCKS: [(Table, u32, &[u8]); 4] = [
-    (Table::General, 0, b"general"),
-    (Table::Tracked, 2, b"12345678"),
-    (Table::Tracked, 300, b"more than one word"),
-    (Table::Files, 1, b""),
+const BLOCKS: [(StateTable, u32, &[u8]); 4] = [
+    (StateTable::General, 0, b"general"),
+    (StateTable::Tracked, 2, b"12345678"),
+    (StateTable::Tracked, 300, b"more than one word"),
+    (StateTable::Files, 1, b""),
 ];
 
 /// Publishes a state with the blocks above, and some dead bytes.
@@ -218,7 +218,11 @@ fn a_missing_data_file_is_written_again_by_a_process_that_has_it_open() {
     let (sandbox, state) = published();
     fs::remove_file(state.data_path()).unwrap();
     assert!(matches!(sandbox.store.open(), Err(NoState::Damaged(_))));
-    let published = sandbox.publish(Some(&state), changes_of(&[(Table::Seen, 0, b"new")]), 2);
+    let published = sandbox.publish(
+        Some(&state),
+        changes_of(&[(StateTable::Seen, 0, b"new")]),
+        2,
+    );
     assert!(matches!(published, PublishOutcome::Rewritten { .. }));
     assert!(!is_damaged(&sandbox.store));
     sandbox.assert_tidy();
@@ -240,27 +244,31 @@ fn flip(state: &Snapshot, slot: Slot) {
 #[test]
 fn a_damaged_block_survives_a_rewrite_as_damaged_and_is_healed_by_the_next_change() {
     let (sandbox, state) = published();
-    flip(&state, state.slot(Table::Tracked, 2).unwrap());
+    flip(&state, state.slot(StateTable::Tracked, 2).unwrap());
     let state = sandbox.store.open().unwrap();
-    let error = state.block(Table::Tracked, 2).unwrap_err();
+    let error = state.block(StateTable::Tracked, 2).unwrap_err();
     assert!(error.to_string().contains("state."), "{error}");
-    assert_eq!(state.block(Table::Tracked, 300), Ok(Some(BLOCKS[2].2)));
+    assert_eq!(state.block(StateTable::Tracked, 300), Ok(Some(BLOCKS[2].2)));
 
     fs::remove_file(state.data_path()).unwrap();
-    let state = sandbox.publish_and_open(Some(&state), changes_of(&[(Table::Seen, 0, b"new")]), 2);
-    assert!(state.block(Table::Tracked, 2).is_err() && state.verify_all().is_err());
+    let state = sandbox.publish_and_open(
+        Some(&state),
+        changes_of(&[(StateTable::Seen, 0, b"new")]),
+        2,
+    );
+    assert!(state.block(StateTable::Tracked, 2).is_err() && state.verify_all().is_err());
     let state = sandbox.publish_and_open(Some(&state), changes_of(&BLOCKS), 2);
-    assert_eq!(state.block(Table::Tracked, 2), Ok(Some(BLOCKS[1].2)));
+    assert_eq!(state.block(StateTable::Tracked, 2), Ok(Some(BLOCKS[1].2)));
     state.verify_all().unwrap();
 }
 
 #[test]
 fn a_base_with_a_damaged_node_is_replaced_and_not_changed() {
     let (sandbox, state) = published();
-    flip(&state, state.root().table(Table::Tracked).top);
+    flip(&state, state.root().table(StateTable::Tracked).top);
     let state = sandbox.store.open().unwrap();
-    assert!(state.block(Table::Tracked, 2).is_err());
-    assert_eq!(state.block(Table::General, 0), Ok(Some(BLOCKS[0].2)));
+    assert!(state.block(StateTable::Tracked, 2).is_err());
+    assert_eq!(state.block(StateTable::General, 0), Ok(Some(BLOCKS[0].2)));
     let result = sandbox
         .store
         .publish(Some(&state), changes_of(&BLOCKS), [2; 48], &NoSteps);
@@ -293,7 +301,7 @@ fn chained_nodes(nodes: [u32; 4], leaf: u32) -> Snapshot {
     }
     let root_offset = data.len() as u32 / 8;
     let mut root = Root::default();
-    *root.table_mut(Table::Seen) = TableRoot {
+    *root.table_mut(StateTable::Seen) = TableRoot {
         keys: u32::MAX.into(),
         levels: 4.into(),
         top: slot(top, 4096),
@@ -313,12 +321,12 @@ fn nodes_that_are_shared_or_lead_to_themselves_end_a_walk() {
     let shared = chained_nodes([2, 514, 1026, 1538], 2);
     let to_itself = chained_nodes([2, 2, 2, 2], 2);
     for state in [shared, to_itself] {
-        assert!(state.block(Table::Seen, 77).unwrap().is_some());
-        assert!(state.blocks(Table::Seen).count() < 2500);
-        assert!(state.blocks(Table::Seen).any(|found| found.is_err()));
+        assert!(state.block(StateTable::Seen, 77).unwrap().is_some());
+        assert!(state.blocks(StateTable::Seen).count() < 2500);
+        assert!(state.blocks(StateTable::Seen).any(|found| found.is_err()));
         assert!(state.verify_all().is_err());
         let mut changes = Changes::new();
-        changes.remove(Table::Seen, u32::MAX - 1);
+        changes.remove(StateTable::Seen, u32::MAX - 1);
         let edits = changes.edits(Some(&state)).unwrap();
         assert!(plan::Plan::append(&state, &edits).is_ok());
         assert!(plan::Plan::rewrite(Some(&state), &edits).is_err());
@@ -339,7 +347,11 @@ fn a_file_that_is_full_is_rewritten() {
     };
     fs::write(docket_path(&sandbox), docket.sealed().as_bytes()).unwrap();
     let state = sandbox.store.open().unwrap();
-    let published = sandbox.publish(Some(&state), changes_of(&[(Table::Seen, 0, b"new")]), 2);
+    let published = sandbox.publish(
+        Some(&state),
+        changes_of(&[(StateTable::Seen, 0, b"new")]),
+        2,
+    );
     assert!(matches!(published, PublishOutcome::Rewritten { bytes } if bytes < 4096));
     assert!(!is_damaged(&sandbox.store));
 }

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-type Model = BTreeMap<(Table, u32), Vec<u8>>;
+type Model = BTreeMap<(StateTable, u32), Vec<u8>>;
 
-fn table() -> impl Strategy<Value = Table> {
-    prop::sample::select(Table::WRITTEN.to_vec())
+fn table() -> impl Strategy<Value = StateTable> {
+    prop::sample::select(StateTable::WRITTEN.to_vec())
 }
 
 /// Keys around the bounds of nodes and levels, often repeated.
@@ -32,8 +32,8 @@ fn block() -> impl Strategy<Value = Vec<u8>> {
 
 #[derive(Clone, Debug)]
 enum Operation {
-    Publish(Vec<(Table, u32, Option<Vec<u8>>)>, u8),
-    Replace(Vec<(Table, u32, Option<Vec<u8>>)>),
+    Publish(Vec<(StateTable, u32, Option<Vec<u8>>)>, u8),
+    Replace(Vec<(StateTable, u32, Option<Vec<u8>>)>),
     Drop,
 }
 
@@ -47,7 +47,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn apply(model: &mut Model, changes: Vec<(Table, u32, Option<Vec<u8>>)>) -> Changes<'static> {
+fn apply(model: &mut Model, changes: Vec<(StateTable, u32, Option<Vec<u8>>)>) -> Changes<'static> {
     let mut given = Changes::new();
     for (table, key, block) in changes {
         match block {
@@ -65,7 +65,7 @@ fn apply(model: &mut Model, changes: Vec<(Table, u32, Option<Vec<u8>>)>) -> Chan
 }
 
 fn assert_holds(state: &Snapshot, model: &Model, keys: &BTreeSet<u32>) {
-    for table in Table::WRITTEN {
+    for table in StateTable::WRITTEN {
         let expected: Vec<_> = model
             .iter()
             .filter(|((of, _), _)| *of == table)

@@ -54,13 +54,13 @@ fn large(byte: u8) -> Vec<u8> {
 fn changes(task: Task) -> Changes<'static> {
     let mut changes = Changes::new();
     match task {
-        Task::First => changes.set(Table::Tracked, 0, large(1)),
-        Task::Append => changes.set(Table::Tracked, 1, large(2)),
-        Task::Rewrite => changes.set(Table::Tracked, 0, b"small".as_slice()),
+        Task::First => changes.set(StateTable::Tracked, 0, large(1)),
+        Task::Append => changes.set(StateTable::Tracked, 1, large(2)),
+        Task::Rewrite => changes.set(StateTable::Tracked, 0, b"small".as_slice()),
         Task::Clock | Task::Count => {}
     }
     if task != Task::Clock {
-        changes.set(Table::General, 0, format!("{task:?}").into_bytes());
+        changes.set(StateTable::General, 0, format!("{task:?}").into_bytes());
     }
     changes
 }
@@ -131,12 +131,12 @@ fn assert_is_old(sandbox: &Sandbox, task: Task) {
         Err(error) => panic!("{error}"),
         Ok(state) => {
             assert_eq!(
-                (state.clock(), state.keys(Table::Tracked)),
+                (state.clock(), state.keys(StateTable::Tracked)),
                 (&[1; 48], 1),
                 "{task:?}"
             );
             assert!(
-                state.block(Table::Tracked, 0) == Ok(Some(&large(1))),
+                state.block(StateTable::Tracked, 0) == Ok(Some(&large(1))),
                 "{task:?}"
             );
             state.verify_all().unwrap();
@@ -152,11 +152,11 @@ fn assert_is_new(sandbox: &Sandbox, task: Task) {
         _ => large(1),
     };
     assert!(
-        state.block(Table::Tracked, 0) == Ok(Some(&first)),
+        state.block(StateTable::Tracked, 0) == Ok(Some(&first)),
         "{task:?}"
     );
     assert_eq!(
-        state.keys(Table::Tracked),
+        state.keys(StateTable::Tracked),
         if task == Task::Append { 2 } else { 1 }
     );
     state.verify_all().unwrap();
@@ -184,9 +184,12 @@ fn a_writer_may_be_killed_at_any_step() {
                 held.verify_all().unwrap();
             }
             let base = sandbox.store.open().ok();
-            let next = changes_of(&[(Table::Seen, 5, b"next")]);
+            let next = changes_of(&[(StateTable::Seen, 5, b"next")]);
             let state = sandbox.publish_and_open(base.as_ref(), next, 3);
-            assert_eq!(state.block(Table::Seen, 5), Ok(Some(b"next".as_slice())));
+            assert_eq!(
+                state.block(StateTable::Seen, 5),
+                Ok(Some(b"next".as_slice()))
+            );
             state.verify_all().unwrap();
             sandbox.assert_tidy();
         }
@@ -233,7 +236,7 @@ fn concurrent_increments_by_processes_are_not_lost() {
     let sandbox = Sandbox::new();
     sandbox.publish(
         None,
-        changes_of(&[(Table::General, 0, &0_u32.to_le_bytes())]),
+        changes_of(&[(StateTable::General, 0, &0_u32.to_le_bytes())]),
         0,
     );
     let start = || command(&sandbox.store, Task::Count, &[]).spawn().unwrap();

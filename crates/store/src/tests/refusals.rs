@@ -74,7 +74,7 @@ fn another_users_files_are_not_used_and_nothing_is_left_in_their_folders() {
         return skip_test("another user's files", "only root may give files away");
     }
     let sandbox = Sandbox::new();
-    let state = sandbox.publish_and_open(None, changes_of(&[(Table::Seen, 0, b"one")]), 1);
+    let state = sandbox.publish_and_open(None, changes_of(&[(StateTable::Seen, 0, b"one")]), 1);
     for path in [
         sandbox.store.folder().join("state"),
         state.data_path().to_owned(),
@@ -109,12 +109,12 @@ fn values_that_the_format_cannot_hold_are_refused() {
     // Zero pages that are never touched take no memory.
     let block = vec![0; 1 << 32];
     let mut changes = Changes::new();
-    changes.set(Table::Files, 0, &block[..]);
+    changes.set(StateTable::Files, 0, &block[..]);
     assert!(matches!(
         refused(&sandbox.store, changes),
         StoreError::TooLarge { .. }
     ));
-    let changes = changes_of(&[(Table::Files, u32::MAX, b"")]);
+    let changes = changes_of(&[(StateTable::Files, u32::MAX, b"")]);
     assert!(matches!(
         refused(&sandbox.store, changes),
         StoreError::TooLarge { .. }

@@ -18,7 +18,7 @@ impl Steps for ConcurrentUser<'_> {
             state.clock()[0]
         });
         self.seen.borrow_mut().push((step, clock));
-        let changes = changes_of(&[(Table::Seen, 1, b"another's")]);
+        let changes = changes_of(&[(StateTable::Seen, 1, b"another's")]);
         let (published, _) = self
             .store
             .publish(self.base, changes, [9; 48], &NoSteps)
@@ -39,7 +39,7 @@ fn until_the_docket_is_published_the_old_state_is_read_and_nobody_else_writes() 
             base: base.as_ref(),
             seen: RefCell::default(),
         };
-        let changes = changes_of(&[(Table::Files, 0, block)]);
+        let changes = changes_of(&[(StateTable::Files, 0, block)]);
         sandbox
             .store
             .publish(base.as_ref(), changes, [clock; 48], &onlooker)
@@ -65,7 +65,7 @@ fn until_the_docket_is_published_the_old_state_is_read_and_nobody_else_writes() 
 #[test]
 fn a_reader_whose_data_file_is_gone_reads_the_new_docket() {
     let sandbox = Sandbox::new();
-    let first = sandbox.publish_and_open(None, changes_of(&[(Table::Seen, 1, b"one")]), 1);
+    let first = sandbox.publish_and_open(None, changes_of(&[(StateTable::Seen, 1, b"one")]), 1);
     let folder = Folder::open(sandbox.store.folder()).unwrap();
     let docket = folder.docket(&IDENTITY).unwrap();
     sandbox
@@ -93,7 +93,7 @@ fn concurrent_increments_by_threads_are_not_lost() {
     let sandbox = Sandbox::new();
     sandbox.publish(
         None,
-        changes_of(&[(Table::General, 0, &0_u32.to_le_bytes())]),
+        changes_of(&[(StateTable::General, 0, &0_u32.to_le_bytes())]),
         0,
     );
     std::thread::scope(|scope| {
@@ -107,7 +107,7 @@ fn concurrent_increments_by_threads_are_not_lost() {
 
 /// Returns the counter in the block.
 pub(super) fn count(state: &Snapshot) -> u32 {
-    let block = state.block(Table::General, 0).unwrap().unwrap();
+    let block = state.block(StateTable::General, 0).unwrap().unwrap();
     u32::from_le_bytes(block[..4].try_into().unwrap())
 }
 
@@ -117,7 +117,7 @@ pub(super) fn increment(store: &Store) {
         let base = store.open().unwrap();
         let mut block = vec![0; 100_000];
         block[..4].copy_from_slice(&(count(&base) + 1).to_le_bytes());
-        let changes = changes_of(&[(Table::General, 0, &block)]);
+        let changes = changes_of(&[(StateTable::General, 0, &block)]);
         match store
             .publish(Some(&base), changes, [0; 48], &NoSteps)
             .unwrap()

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::*;
 use vigil_git::state_place;
-use vigil_store::{Changes, Snapshot, Table};
+use vigil_store::{Changes, Snapshot, StateTable};
 
 /// Returns the published state.
 fn published(sandbox: &Sandbox) -> Snapshot {
@@ -56,7 +56,7 @@ fn block(header: &Header, subdirs: &[SubdirRecord], rest: &[u8]) -> Vec<u8> {
 
 fn set(key: u32, block: Vec<u8>) -> Changes<'static> {
     let mut changes = Changes::new();
-    changes.set(Table::Tracked, key, Cow::Owned(block));
+    changes.set(StateTable::Tracked, key, Cow::Owned(block));
     changes
 }
 
@@ -85,8 +85,8 @@ fn directories_in_a_circle_or_twice_are_dropped() {
     let sandbox = deep_repository();
     let directories = |sandbox: &Sandbox| -> Vec<_> {
         let state = published(sandbox);
-        let blocks = 0..state.keys(Table::Tracked);
-        let blocks = blocks.map(|number| state.block(Table::Tracked, number));
+        let blocks = 0..state.keys(StateTable::Tracked);
+        let blocks = blocks.map(|number| state.block(StateTable::Tracked, number));
         blocks.map(|block| parts(block.unwrap().unwrap())).collect()
     };
     // From here on, all states are made from scratch, with the same numbers.
@@ -124,7 +124,7 @@ fn directories_in_a_circle_or_twice_are_dropped() {
 fn directories_that_double_are_dropped() {
     let sandbox = deep_repository();
     let whole = published(&sandbox);
-    let whole = whole.block(Table::Tracked, ROOT).unwrap().unwrap();
+    let whole = whole.block(StateTable::Tracked, ROOT).unwrap().unwrap();
     let (header, ..) = parts(whole);
     let mut changes = Changes::new();
     for number in 0..40u32 {
@@ -141,7 +141,7 @@ fn directories_that_double_are_dropped() {
             ..header
         };
         let bytes = block(&header, &[subdir(0), subdir(2)], b"a\0b\0");
-        changes.set(Table::Tracked, number, Cow::Owned(bytes));
+        changes.set(StateTable::Tracked, number, Cow::Owned(bytes));
     }
     publish(&sandbox, changes);
     assert_dropped(&sandbox, "doubling");
@@ -153,7 +153,7 @@ fn directories_that_double_are_dropped() {
 fn names_that_are_shared_are_dropped() {
     let sandbox = deep_repository();
     let state = published(&sandbox);
-    let whole = state.block(Table::Tracked, ROOT).unwrap().unwrap();
+    let whole = state.block(StateTable::Tracked, ROOT).unwrap().unwrap();
     let (header, subdirs, rest) = parts(whole);
     let names_start = DirectoryBlock::parse(whole).unwrap();
     assert!(names_start.subdirs().len() > 1 && names_start.files().len() > 1);
@@ -198,11 +198,11 @@ fn files_that_are_counted_again_are_dropped() {
     ask_until_saved(&sandbox);
     let state = published(&sandbox);
     let is_large = |number: &u32| {
-        let block = state.block(Table::Tracked, *number).unwrap().unwrap();
+        let block = state.block(StateTable::Tracked, *number).unwrap().unwrap();
         parts(block).0.segments.get() > 0
     };
-    let number = (0..state.keys(Table::Tracked)).find(is_large).unwrap();
-    let (header, _, rest) = parts(state.block(Table::Tracked, number).unwrap().unwrap());
+    let number = (0..state.keys(StateTable::Tracked)).find(is_large).unwrap();
+    let (header, _, rest) = parts(state.block(StateTable::Tracked, number).unwrap().unwrap());
     let (first, _) = SegmentRecord::ref_from_prefix(&rest).unwrap();
     let segments = vec![*first; 10_000];
     let header = Header {
@@ -221,7 +221,7 @@ fn files_that_are_counted_again_are_dropped() {
 #[test]
 fn numbers_that_nothing_has_are_dropped() {
     let sandbox = deep_repository();
-    for table in [Table::Tracked, Table::Files] {
+    for table in [StateTable::Tracked, StateTable::Files] {
         let mut changes = Changes::new();
         changes.set(table, u32::MAX - 1, Cow::Borrowed(&b"x"[..]));
         publish(&sandbox, changes);
