@@ -9,7 +9,7 @@ use bstr::ByteSlice;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use vigil_model::{HashKind, ObjectId};
-use vigil_objects::{Info, Kind, ObjectFolders, ObjectStore, Reader, StreamError, Wanted};
+use vigil_objects::{Info, Kind, ObjectFolders, ObjectReader, ObjectStore, StreamError, Wanted};
 
 use crate::input::Input;
 
@@ -74,7 +74,7 @@ impl Folders {
             let locations = sorted.take(OBJECTS_MAX).filter_map(Result::ok);
             ids.extend(locations.map(|location| location.id().to_owned()));
         }
-        let mut reader = Reader::new(&store);
+        let mut reader = ObjectReader::new(&store);
         if let Ok(all) = store.pack_order(&mut messages) {
             for location in all.take(OBJECTS_MAX).flatten() {
                 let _ = reader.facts(&location, Wanted::ALL);
@@ -90,11 +90,11 @@ impl Folders {
     /// Reads the object `id`, if that is possible.
     fn read_one(&self, id: ObjectId) -> Option<(Info, Vec<u8>)> {
         let store = self.open(b"", &mut Vec::new());
-        read(&mut Reader::new(&store), id)
+        read(&mut ObjectReader::new(&store), id)
     }
 }
 
-fn read(reader: &mut Reader, id: ObjectId) -> Option<(Info, Vec<u8>)> {
+fn read(reader: &mut ObjectReader, id: ObjectId) -> Option<(Info, Vec<u8>)> {
     let location = reader.find(&id).ok()??;
     assert_eq!(*location.id(), *id);
     let asked = reader.info(&location);

@@ -36,7 +36,8 @@ use crate::repository::Repository;
 use vigil_objects::commit_graph::CommitGraph;
 use vigil_objects::parallel::on_all_cores;
 use vigil_objects::{
-    self as object_store, FetchMissing, Info, Location, ObjectFolders, ObjectStore, Reader, commit,
+    self as object_store, FetchMissing, Info, Location, ObjectFolders, ObjectReader, ObjectStore,
+    commit,
 };
 
 /// git's own limit on how deep directories may nest (`core.maxTreeDepth`, git-config(1)).
@@ -83,7 +84,7 @@ pub struct Objects {
 }
 
 /// A way to look up an object.
-type Find = fn(&mut Reader, &oid) -> Result<Option<Location>, object_store::Error>;
+type Find = fn(&mut ObjectReader, &oid) -> Result<Option<Location>, object_store::Error>;
 
 impl std::fmt::Debug for Objects {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -293,7 +294,7 @@ impl Objects {
     /// # Errors
     /// The object is damaged or too large, or replacements form a circle.
     pub fn read(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
-        self.read_found(id, buf, Reader::find, |_| true)
+        self.read_found(id, buf, ObjectReader::find, |_| true)
     }
 
     /// Returns the type of the object `id`, and reads the contents if it is of the type `wanted`. `None` if anything is
@@ -466,7 +467,7 @@ impl Objects {
     fn look_here<T>(
         &self,
         id: &oid,
-        look: impl FnOnce(&mut Reader, &Location) -> Result<T, object_store::Error>,
+        look: impl FnOnce(&mut ObjectReader, &Location) -> Result<T, object_store::Error>,
     ) -> Option<T> {
         let id = self.history.replaced(id).ok()?;
         self.readers.with_reader_if_clean(|reader| {
@@ -572,7 +573,7 @@ impl Objects {
             None => Err(Error::Missing { id: id.to_owned() }),
             Some((id, Kind::Tree)) => Ok(id),
             Some((id, Kind::Commit)) => {
-                self.read_commit(&id, &mut buf, Reader::find)?;
+                self.read_commit(&id, &mut buf, ObjectReader::find)?;
                 tree_in(&id, &buf)
             }
             Some((id, actual)) => Err(Error::WrongKind {

@@ -16,8 +16,8 @@ use vigil_linux::stat::{stat_fd, stat_path};
 use vigil_model::quote::unquote;
 use vigil_model::raw_text::raw_path;
 
+use super::object_dir::{ALTERNATES, ObjectDir};
 use super::promisor::FetchMissing;
-use super::source::{ALTERNATES, Source};
 use vigil_model::c_string::until_nul;
 use vigil_stamp::file;
 use vigil_stamp::paths::{bytes_of, path_of, real_path};
@@ -51,7 +51,7 @@ pub struct ObjectFolders {
 }
 
 /// Returns the folders in the order in which they are searched.
-pub(super) fn sources(object_folders: &ObjectFolders, messages: &mut Vec<String>) -> Vec<Source> {
+pub(super) fn dirs(object_folders: &ObjectFolders, messages: &mut Vec<String>) -> Vec<ObjectDir> {
     let mut first: Vec<PathBuf> = paths(&object_folders.alternates, b':')
         .filter_map(|path| {
             // In messages, git leaves these paths as they are.
@@ -88,7 +88,7 @@ pub(super) fn sources(object_folders: &ObjectFolders, messages: &mut Vec<String>
     let folders = folders.folders.into_iter().map(|(folder, seen)| {
         // The repository's own is the first.
         let shown = own.take().unwrap_or_else(|| shown(&folder));
-        Source::new(folder, seen, shown, object_folders.hash, uses_midx)
+        ObjectDir::new(folder, seen, shown, object_folders.hash, uses_midx)
     });
     folders.collect()
 }

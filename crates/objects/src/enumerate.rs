@@ -11,7 +11,7 @@ use gix_hash::{ObjectId, oid};
 use self::lists::{Ids, List};
 use super::error::{Error, Reason, error};
 use super::index::Index;
-use super::location::{Location, Place};
+use super::location::{Location, ObjectPlace};
 use super::pack::Pack;
 use super::plan::{Readers, ReadingOrder};
 use super::store::ObjectStore;
@@ -128,8 +128,8 @@ impl Iterator for Sorted {
         holders.sort_by_key(|number| lists.get(*number).map(List::rank));
         let mut result = (id == ObjectId::empty_tree(id.kind())).then_some(Ok(Location {
             id,
-            source: 0,
-            place: Place::EmptyTree,
+            dir: 0,
+            place: ObjectPlace::EmptyTree,
         }));
         for number in &holders {
             let Some(list) = lists.get_mut(*number).filter(|_| result.is_none()) else {
@@ -143,8 +143,8 @@ impl Iterator for Sorted {
                         list.used = self.uses;
                     }
                     self.thread = list.thread(&id, place);
-                    let source = list.source;
-                    result = Some(Ok(Location { id, source, place }));
+                    let dir = list.dir;
+                    result = Some(Ok(Location { id, dir, place }));
                 }
                 Err(reason) => {
                     let messages = std::mem::take(&mut self.messages);
@@ -157,8 +157,8 @@ impl Iterator for Sorted {
         // An object with no usable copy turns out to be missing when it is read.
         result.or(Some(Ok(Location {
             id,
-            source: 0,
-            place: Place::Loose,
+            dir: 0,
+            place: ObjectPlace::Loose,
         })))
     }
 }
@@ -176,7 +176,7 @@ pub struct PackOrder {
 
 impl PackOrder {
     /// Makes plans of large packs for this many threads, whose readers must follow plans
-    /// ([`Reader::follow_plans`](super::Reader::follow_plans)).
+    /// ([`ObjectReader::follow_plans`](super::ObjectReader::follow_plans)).
     #[must_use]
     pub fn planned_for(self, threads: usize) -> Self {
         Self {
@@ -196,7 +196,7 @@ impl PackOrder {
 /// A pack whose objects are enumerated.
 #[derive(Clone, Debug)]
 struct PackWalk {
-    source: u32,
+    dir: u32,
     pack: Arc<Pack>,
     /// A bit for each position in the index: set if the object comes from elsewhere before. Empty if there is no such
     /// object.
@@ -285,8 +285,8 @@ impl PackWalk {
                 let pack = self.pack.number;
                 return Ok(Some(Location {
                     id,
-                    source: self.source,
-                    place: Place::Packed { pack, offset },
+                    dir: self.dir,
+                    place: ObjectPlace::Packed { pack, offset },
                 }));
             }
         }
@@ -328,13 +328,13 @@ impl ObjectStore {
                 Ids::Loose(ids) => {
                     for &id in ids {
                         if loose.insert(id, false).is_none() {
-                            let (source, place) = (list.source, Place::Loose);
-                            locations.push(Location { id, source, place });
+                            let (dir, place) = (list.dir, ObjectPlace::Loose);
+                            locations.push(Location { id, dir, place });
                         }
                     }
                 }
                 Ids::Pack(pack) => packs.push(PackWalk {
-                    source: list.source,
+                    dir: list.dir,
                     pack: pack.clone(),
                     seen_elsewhere: Vec::new(),
                     has_repeated: false,
@@ -386,7 +386,7 @@ impl ObjectStore {
             return Ok(Vec::new());
         };
         let mut ids = Vec::new();
-        for source in self.sources.iter() {
+        for dir in self.dirs.iter() {
             let range = low.first_byte()..=high.first_byte();
             let mut add = |id| {
                 if low <= id && id <= high {
@@ -394,8 +394,8 @@ impl ObjectStore {
                 }
             };
             // Where the system failed, the messages say so, and what is known is good enough.
-            source.loose_ids(range, messages, &mut add).ok();
-            let listed = source.with_listing(&self.packs, messages, |listing, messages| {
+            dir.loose_ids(range, messages, &mut add).ok();
+            let listed = dir.with_listing(&self.packs, messages, |listing, messages| {
                 for layer in &listing.midxes {
                     add_between(&layer.midx, &low, &high, &mut ids);
                 }

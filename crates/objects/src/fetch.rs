@@ -6,13 +6,13 @@ use gix_hash::{ObjectId, oid};
 use gix_object::{CommitRefIter, Kind, TagRefIter};
 
 use super::error::{Error, Reason};
-use super::location::{Location, Place};
+use super::location::{Location, ObjectPlace};
 use super::pack::Pack;
-use super::reader::Reader;
+use super::reader::ObjectReader;
 use super::table::SortedIds;
 use super::tree;
 
-impl Reader {
+impl ObjectReader {
     /// Fetches an object that is missing, and finds it. `None` if nothing may be fetched, or no remote has it.
     ///
     /// # Errors
@@ -79,8 +79,8 @@ fn locations(pack: &Pack) -> impl Iterator<Item = Location> {
         let index = index?;
         Some(Location {
             id: index.id(position)?,
-            source: 0,
-            place: Place::Packed {
+            dir: 0,
+            place: ObjectPlace::Packed {
                 pack: pack.number,
                 offset: index.offset(position, &pack.shown).ok()?,
             },

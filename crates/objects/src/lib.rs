@@ -3,7 +3,7 @@
 //!
 //! May import `stamp`, `model` and `linux`. It knows folders of objects, but no repository, reference or configuration.
 //!
-//! An [`ObjectStore`] is shared by threads and knows where objects are. Each thread has a [`Reader`], with the buffers
+//! An [`ObjectStore`] is shared by threads and knows where objects are. Each thread has a [`ObjectReader`], with the buffers
 //! for reading. An object is looked for where git looks, in git's order: in each folder first the packs, then the loose
 //! objects; and if it is nowhere, once more in packs that are new. Replace references are not handled here. Bytes on
 //! disk may be anything: offsets, sizes and chains are checked before they are used, and memory is allocated as
@@ -26,13 +26,13 @@ mod inflate;
 mod location;
 mod loose;
 mod midx;
+mod object_dir;
 mod pack;
 pub mod parallel;
 mod plan;
 mod planned;
 mod promisor;
 mod reader;
-mod source;
 mod store;
 mod table;
 #[cfg(test)]
@@ -46,5 +46,5 @@ pub use self::error::{Error, Reason};
 pub use self::facts::{Facts, Info, Wanted};
 pub use self::location::Location;
 pub use self::promisor::FetchMissing;
-pub use self::reader::{Reader, StreamError};
+pub use self::reader::{ObjectReader, StreamError};
 pub use self::store::ObjectStore;

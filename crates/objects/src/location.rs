@@ -7,12 +7,12 @@ use gix_object::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     pub(super) id: ObjectId,
-    pub(super) source: u32,
-    pub(super) place: Place,
+    pub(super) dir: u32,
+    pub(super) place: ObjectPlace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ObjectPlace {
     Packed {
         pack: u32,
         offset: u64,
@@ -35,6 +35,6 @@ impl Location {
 
     /// Whether the object is loose: in a file of its own.
     pub fn is_loose(&self) -> bool {
-        self.place == Place::Loose
+        self.place == ObjectPlace::Loose
     }
 }

@@ -24,7 +24,7 @@ use self::offsets::ByOffset;
 pub(super) use self::offsets::Places;
 use super::error::Reason;
 use super::index::{self, Index};
-use super::plan::{Plan, Readers};
+use super::plan::{ReadPlan, Readers};
 use super::table::{SortedIds, number};
 use vigil_stamp::file;
 
@@ -79,7 +79,7 @@ pub(super) struct Pack {
     contents: OnceLock<Map>,
     /// The positions in the index, in the order of offsets.
     by_offset: OnceLock<ByOffset>,
-    plan: OnceLock<Option<Plan>>,
+    plan: OnceLock<Option<ReadPlan>>,
     /// Objects that turned out to be damaged, and whether there are any.
     bad: Mutex<Vec<ObjectId>>,
     has_bad: AtomicBool,
@@ -106,7 +106,7 @@ impl Form {
 
 /// The header of an object in a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct EntryHeader {
     pub(super) form: Form,
     /// The size of the inflated contents, or of the inflated delta, in bytes.
     pub(super) size: u64,
@@ -312,17 +312,21 @@ impl Pack {
     }
 
     /// Reads the header of the object at `offset`.
-    pub(super) fn entry(&self, offset: u64, messages: &mut Vec<String>) -> Result<Entry, Reason> {
+    pub(super) fn entry(
+        &self,
+        offset: u64,
+        messages: &mut Vec<String>,
+    ) -> Result<EntryHeader, Reason> {
         let bytes = self.from(offset, messages)?;
         let Some((form, size, len)) = header(bytes) else {
             messages.push("error: bad object header".into());
-            return Ok(Entry {
+            return Ok(EntryHeader {
                 form: Form::Unknown(-1),
                 size: 0,
                 end: offset,
             });
         };
-        Ok(Entry {
+        Ok(EntryHeader {
             form,
             size,
             end: offset + len,
@@ -333,7 +337,7 @@ impl Pack {
     /// invalid.
     pub(super) fn base(
         &self,
-        entry: &Entry,
+        entry: &EntryHeader,
         offset: u64,
         messages: &mut Vec<String>,
     ) -> Result<Option<(u64, u64)>, Reason> {
@@ -356,7 +360,7 @@ impl Pack {
     /// Returns the id of the base of the delta at `offset`.
     pub(super) fn base_id(
         &self,
-        entry: &Entry,
+        entry: &EntryHeader,
         offset: u64,
         messages: &mut Vec<String>,
     ) -> Result<Option<ObjectId>, Reason> {
@@ -375,13 +379,13 @@ impl Pack {
     /// read.
     pub(super) fn make_plan(&self, readers: Readers) {
         self.plan.get_or_init(|| {
-            let plan = Plan::make(self, readers, &mut Vec::new());
+            let plan = ReadPlan::make(self, readers, &mut Vec::new());
             plan.ok().flatten()
         });
     }
 
     /// Returns the plan, if one was made and was worth it.
-    pub(super) fn plan(&self) -> Option<&Plan> {
+    pub(super) fn plan(&self) -> Option<&ReadPlan> {
         self.plan.get()?.as_ref()
     }
 

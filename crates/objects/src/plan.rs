@@ -50,7 +50,7 @@ pub(super) struct Readers {
 
 /// The plan of a pack.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ReadPlan {
     readers: Readers,
     /// The offset of each object in the pack.
     offsets: Vec<u64>,
@@ -96,7 +96,7 @@ impl Header {
     };
 }
 
-impl Plan {
+impl ReadPlan {
     /// Makes the plan of `pack`, or returns `None` if it is not worthwhile. Damaged objects have no base in the plan.
     pub(super) fn make(
         pack: &Pack,

@@ -1,4 +1,4 @@
-//! Reads the objects of a pack by a [`Plan`]: bases that are needed again are kept. Without room for all of them, those
+//! Reads the objects of a pack by a [`ReadPlan`]: bases that are needed again are kept. Without room for all of them, those
 //! that are needed last are dropped first, so that as few objects as possible are inflated twice.
 
 use std::collections::{BinaryHeap, HashMap};
@@ -11,7 +11,7 @@ use super::delta::Delta;
 use super::facts::Info;
 use super::inflate::{Inflater, RESERVE_MAX};
 use super::pack::{Form, Pack};
-use super::plan::{NONE, Plan};
+use super::plan::{NONE, ReadPlan};
 
 /// The cost of a kept base besides its contents, in bytes.
 const KEPT_COST: usize = 128;
@@ -55,7 +55,12 @@ impl Planned {
         plan.kind(self.advance_to(pack, plan, offset)?.now)
     }
 
-    fn advance_to(&mut self, pack: &Pack, plan: &Plan, offset: u64) -> Option<&mut PlannedPack> {
+    fn advance_to(
+        &mut self,
+        pack: &Pack,
+        plan: &ReadPlan,
+        offset: u64,
+    ) -> Option<&mut PlannedPack> {
         if plan.is_alone() && !self.packs.contains_key(&pack.number) {
             self.packs.clear();
         }
@@ -73,7 +78,7 @@ struct PlannedPack {
     now: u32,
     /// The place of each object in `kept`.
     places: KeptPlaces,
-    kept: Vec<Kept>,
+    kept: Vec<KeptBase>,
     /// Free places in `kept`.
     free: Vec<u32>,
     /// When bases are needed, and which. It may have outdated entries.
@@ -86,7 +91,7 @@ struct PlannedPack {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptBase {
     number: u32,
     kind: Kind,
     /// The object for which it is needed next.
@@ -154,7 +159,7 @@ enum End {
 }
 
 impl PlannedPack {
-    fn new(plan: &Plan, len_max: usize) -> Self {
+    fn new(plan: &ReadPlan, len_max: usize) -> Self {
         Self {
             now: 0,
             places: KeptPlaces::new(plan.count()),
@@ -172,7 +177,7 @@ impl PlannedPack {
     fn read(
         &mut self,
         pack: &Pack,
-        plan: &Plan,
+        plan: &ReadPlan,
         inflater: &mut Inflater,
         out: &mut Vec<u8>,
         begin: BeforeContents<'_>,
@@ -251,7 +256,7 @@ impl PlannedPack {
     }
 
     /// Follows the chain of deltas to an object that is kept or whole.
-    fn walk(&mut self, pack: &Pack, plan: &Plan) -> Option<End> {
+    fn walk(&mut self, pack: &Pack, plan: &ReadPlan) -> Option<End> {
         self.chain.clear();
         let mut number = self.now;
         loop {
@@ -291,7 +296,7 @@ impl PlannedPack {
     }
 
     /// Drops a base that was used, or keeps it until it is needed again.
-    fn settle(&mut self, plan: &Plan, kind: Kind, base: Base) {
+    fn settle(&mut self, plan: &ReadPlan, kind: Kind, base: Base) {
         match base {
             Base::Own { number, contents } => {
                 let next = plan.next_use(number, self.now);
@@ -315,7 +320,7 @@ impl PlannedPack {
     }
 
     /// Keeps a copy of the object that was read, if it is needed as a base.
-    fn keep_copy(&mut self, plan: &Plan, number: u32, kind: Kind, contents: &[u8]) {
+    fn keep_copy(&mut self, plan: &ReadPlan, number: u32, kind: Kind, contents: &[u8]) {
         let next = plan.next_use(number, self.now);
         if next != NONE {
             self.keep(number, kind, next, contents.to_vec());
@@ -335,7 +340,7 @@ impl PlannedPack {
         }
         self.len += contents.capacity() + KEPT_COST;
         self.uses.push((next, number));
-        let kept = Kept {
+        let kept = KeptBase {
             number,
             kind,
             next,

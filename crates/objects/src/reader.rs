@@ -9,11 +9,11 @@ use super::chains::Chains;
 use super::contents::BeforeContents;
 use super::error::{CopyError, Error, Reason};
 use super::facts::{Facts, Info, Wanted};
-use super::location::{Location, Place};
+use super::location::{Location, ObjectPlace};
 use super::loose::Loose;
 use super::pack::Pack;
 use super::planned::Planned;
-use super::store::{Found, LooseFile, ObjectStore, Stage};
+use super::store::{FoundObject, LooseFile, ObjectStore, Stage};
 
 mod streaming;
 
@@ -24,7 +24,7 @@ const DEPTH_MAX: u32 = 50;
 
 /// The buffers and caches that one thread needs to read objects.
 #[derive(Debug)]
-pub struct Reader {
+pub struct ObjectReader {
     store: Arc<ObjectStore>,
     /// The packs of the store, as far as they were needed.
     packs: Vec<Arc<Pack>>,
@@ -44,7 +44,7 @@ pub struct Reader {
     depth: u32,
 }
 
-impl Reader {
+impl ObjectReader {
     /// A reader for the objects of `store`.
     pub fn new(store: &Arc<ObjectStore>) -> Self {
         Self {
@@ -157,7 +157,7 @@ impl Reader {
     /// As for [`Self::info`].
     pub fn kind(&mut self, location: &Location) -> Result<Kind, Error> {
         self.attempt(location, false, |reader, location| match location.place {
-            Place::Packed { pack, offset } => reader.packed_kind(pack, offset),
+            ObjectPlace::Packed { pack, offset } => reader.packed_kind(pack, offset),
             _ => Ok(reader.info_once(location)?.kind),
         })
     }
@@ -168,7 +168,7 @@ impl Reader {
     /// As for [`Self::info`].
     pub fn size(&mut self, location: &Location) -> Result<u64, Error> {
         self.attempt(location, false, |reader, location| match location.place {
-            Place::Packed { pack, offset } => reader.packed_size(pack, offset),
+            ObjectPlace::Packed { pack, offset } => reader.packed_size(pack, offset),
             _ => Ok(reader.info_once(location)?.size),
         })
     }
@@ -290,7 +290,12 @@ impl Reader {
         }
     }
 
-    fn search(&mut self, id: &oid, stage: Stage, file: LooseFile) -> Result<Option<Found>, Reason> {
+    fn search(
+        &mut self,
+        id: &oid,
+        stage: Stage,
+        file: LooseFile,
+    ) -> Result<Option<FoundObject>, Reason> {
         self.lookups += 1;
         let messages = &mut self.chains.messages;
         let mut found = self.store.search(id, stage, file, messages)?;
@@ -311,10 +316,10 @@ impl Reader {
     ) -> Result<T, Error> {
         let mut location = *location;
         let id = location.id;
-        let source = location.source as usize;
+        let dir = location.dir as usize;
         let mut next = match location.place {
-            Place::Packed { .. } => Stage::Loose(source),
-            Place::Loose | Place::EmptyTree => Stage::Packs(source + 1),
+            ObjectPlace::Packed { .. } => Stage::Loose(dir),
+            ObjectPlace::Loose | ObjectPlace::EmptyTree => Stage::Packs(dir + 1),
         };
         let mut bad_pack = None;
         loop {
@@ -323,7 +328,7 @@ impl Reader {
                 Err(CopyError::Fatal(reason)) => return Err(self.error(reason)),
                 Err(_) => {}
             }
-            if let Place::Packed { pack, .. } = location.place
+            if let ObjectPlace::Packed { pack, .. } = location.place
                 && let Some(pack) = self.pack(pack)
             {
                 pack.mark_bad(&id);
@@ -371,17 +376,17 @@ impl Reader {
         {
             return Ok(Some(loose));
         }
-        let Some(source) = self.store.sources.get(location.source as usize) else {
+        let Some(dir) = self.store.dirs.get(location.dir as usize) else {
             return Ok(None);
         };
-        let opened = source.open_loose(&location.id, &mut self.chains.messages);
+        let opened = dir.open_loose(&location.id, &mut self.chains.messages);
         opened.map_err(CopyError::Fatal)
     }
 
     fn info_once(&mut self, location: &Location) -> Result<Info, CopyError> {
         match location.place {
-            Place::EmptyTree => Ok(EMPTY_TREE),
-            Place::Loose => {
+            ObjectPlace::EmptyTree => Ok(EMPTY_TREE),
+            ObjectPlace::Loose => {
                 let loose = self.loose(location)?.ok_or(CopyError::Damaged)?;
                 let Chains {
                     inflater, messages, ..
@@ -392,7 +397,7 @@ impl Reader {
                 self.opened = Some((location.id, loose));
                 info
             }
-            Place::Packed { pack, offset } => {
+            ObjectPlace::Packed { pack, offset } => {
                 let size = self.packed_size(pack, offset)?;
                 let kind = self.packed_kind(pack, offset)?;
                 Ok(Info { kind, size })
@@ -425,8 +430,8 @@ impl Reader {
     fn facts_once(&mut self, location: &Location, wanted: Wanted) -> Result<Facts, CopyError> {
         let mut facts = Facts::default();
         let (number, offset) = match location.place {
-            Place::Packed { pack, offset } => (pack, offset),
-            Place::Loose | Place::EmptyTree => {
+            ObjectPlace::Packed { pack, offset } => (pack, offset),
+            ObjectPlace::Loose | ObjectPlace::EmptyTree => {
                 let info = wanted
                     .is_inside()
                     .then(|| self.info_once(location))
@@ -463,7 +468,7 @@ impl Reader {
 
     /// Returns the size of the file of a loose object, which is not opened for that.
     fn loose_len(&mut self, location: &Location) -> Result<u64, CopyError> {
-        if matches!(location.place, Place::EmptyTree) {
+        if matches!(location.place, ObjectPlace::EmptyTree) {
             return Ok(0);
         }
         if let Some((_, loose)) = self.opened.as_ref().filter(|(id, _)| *id == location.id) {
@@ -472,8 +477,8 @@ impl Reader {
         if let Some((_, len)) = self.looked_at.filter(|(id, _)| *id == location.id) {
             return Ok(len);
         }
-        let source = self.store.sources.get(location.source as usize);
-        let len = source.and_then(|source| source.loose_len(&location.id));
+        let dir = self.store.dirs.get(location.dir as usize);
+        let len = dir.and_then(|dir| dir.loose_len(&location.id));
         len.ok_or(CopyError::Damaged)
     }
 
@@ -484,7 +489,7 @@ impl Reader {
         ends_if_corrupt: bool,
         begin: BeforeContents<'_>,
     ) -> Result<Info, CopyError> {
-        let Place::Packed { pack: number, .. } = location.place else {
+        let ObjectPlace::Packed { pack: number, .. } = location.place else {
             let opened = match location.is_loose() {
                 true => self.loose(location)?.map(|loose| (location.id, loose)),
                 false => None,
@@ -528,11 +533,11 @@ impl Reader {
         is_plain: bool,
     ) -> Result<Info, CopyError> {
         let (number, offset) = match location.place {
-            Place::EmptyTree => {
+            ObjectPlace::EmptyTree => {
                 let _ = begin(EMPTY_TREE, out);
                 return Ok(EMPTY_TREE);
             }
-            Place::Loose => {
+            ObjectPlace::Loose => {
                 let loose = self.loose(location)?.ok_or(CopyError::Damaged)?;
                 let Chains {
                     inflater, messages, ..
@@ -541,7 +546,7 @@ impl Reader {
                 let begin = (begin, is_plain);
                 return loose.read(&location.id, inflater, window, out, begin, messages);
             }
-            Place::Packed { pack, offset } => (pack, offset),
+            ObjectPlace::Packed { pack, offset } => (pack, offset),
         };
         self.pack(number).ok_or(CopyError::Damaged)?;
         let start = out.len();
@@ -562,10 +567,10 @@ impl Reader {
     }
 
     fn corrupt(&self, location: &Location) -> CopyError {
-        let source = self.store.sources.get(location.source as usize);
+        let dir = self.store.dirs.get(location.dir as usize);
         CopyError::Fatal(Reason::CorruptLoose {
             id: location.id,
-            path: source.map_or_else(String::new, |source| source.shown_loose(&location.id)),
+            path: dir.map_or_else(String::new, |dir| dir.shown_loose(&location.id)),
         })
     }
 

@@ -8,11 +8,11 @@ use parking_lot::{Mutex, RwLock};
 
 use super::alternates::{self, ObjectFolders};
 use super::error::{Error, Reason, error};
-use super::location::{Location, Place};
+use super::location::{Location, ObjectPlace};
 use super::loose::Loose;
+use super::object_dir::{ObjectDir, ObjectDirs};
 use super::pack::{Pack, Packs};
 use super::promisor::FetchMissing;
-use super::source::{Source, Sources};
 use super::table::SortedIds;
 
 /// The objects of one repository, shared by all threads.
@@ -22,7 +22,7 @@ pub struct ObjectStore {
     empty_tree: ObjectId,
     folders: ObjectFolders,
     /// The repository's own folder, then the alternates, those that were added later last.
-    pub(super) sources: Sources,
+    pub(super) dirs: ObjectDirs,
     /// Held while alternates are added.
     adding: Mutex<()>,
     pub(super) packs: Packs,
@@ -50,7 +50,7 @@ pub(super) enum LooseFile {
 }
 
 /// An object that was found, its file if it is loose, and where to search for another copy.
-pub(super) struct Found {
+pub(super) struct FoundObject {
     pub(super) location: Location,
     pub(super) loose: Option<Loose>,
     /// The length of that file, if it was only looked at.
@@ -66,7 +66,7 @@ impl ObjectStore {
             hash: folders.hash,
             empty_tree: ObjectId::empty_tree(folders.hash),
             folders: folders.clone(),
-            sources: alternates::sources(folders, messages).into(),
+            dirs: alternates::dirs(folders, messages).into(),
             adding: Mutex::default(),
             packs: RwLock::default(),
             promisor: folders.promisor.clone(),
@@ -84,10 +84,10 @@ impl ObjectStore {
     /// Returns the packs that came from promisor remotes.
     pub(super) fn promisor_packs(&self) -> Vec<Arc<Pack>> {
         let mut found = Vec::new();
-        for source in self.sources.iter() {
+        for dir in self.dirs.iter() {
             // Damage is reported when an object is looked for.
-            let _ = source.with_listing(&self.packs, &mut Vec::new(), |listing, messages| {
-                source.look_at_all_packs(listing, &self.packs, messages);
+            let _ = dir.with_listing(&self.packs, &mut Vec::new(), |listing, messages| {
+                dir.look_at_all_packs(listing, &self.packs, messages);
                 let packs = listing.packs();
                 let fetched = packs.filter(|pack| pack.path.with_extension("promisor").exists());
                 found.extend(fetched.cloned());
@@ -105,37 +105,37 @@ impl ObjectStore {
     /// Whether packs may be gone or the alternates may have changed, so that objects may be found that git does not find, or
     /// lists of alternates are not complained about that git would complain about.
     pub fn is_outdated(&self) -> bool {
-        self.sources.iter().any(Source::is_outdated)
+        self.dirs.iter().any(ObjectDir::is_outdated)
     }
 
     /// Whether the alternates may have changed.
     pub fn has_other_alternates(&self) -> bool {
-        self.sources.iter().any(Source::has_other_alternates)
+        self.dirs.iter().any(ObjectDir::has_other_alternates)
     }
 
     /// Returns what git writes when it lists packs for the first time; nothing for folders in which no object was looked for.
     pub fn listing_messages(&self) -> Vec<String> {
-        let sources = self.sources.iter();
-        sources.flat_map(Source::listing_messages).collect()
+        let dirs = self.dirs.iter();
+        dirs.flat_map(ObjectDir::listing_messages).collect()
     }
 
     /// Adds alternates that were named since the lists of alternates were last read. As in git, none is removed.
     fn add_alternates(&self) {
-        if !self.sources.iter().any(Source::has_unread_alternates) {
+        if !self.dirs.iter().any(ObjectDir::has_unread_alternates) {
             return;
         }
         let _adding = self.adding.lock();
         // git complains when it first reads the lists.
-        let read = alternates::sources(&self.folders, &mut Vec::new());
+        let read = alternates::dirs(&self.folders, &mut Vec::new());
         let mut added = Vec::new();
-        for source in read {
-            let mut known = self.sources.iter();
-            match known.find(|known| known.folder == source.folder) {
-                Some(known) => known.note_alternates(&source),
-                None => added.push(source),
+        for dir in read {
+            let mut known = self.dirs.iter();
+            match known.find(|known| known.folder == dir.folder) {
+                Some(known) => known.note_alternates(&dir),
+                None => added.push(dir),
             }
         }
-        self.sources.append(added);
+        self.dirs.append(added);
     }
 
     /// Looks for alternates and packs that are new on disk. git's messages are appended to `messages`, line by line.
@@ -144,15 +144,15 @@ impl ObjectStore {
     /// A multi-pack-index is so damaged that git exits.
     pub fn list(&self, messages: &mut Vec<String>) -> Result<(), Error> {
         self.add_alternates();
-        let mut sources = self.sources.iter();
-        let listed = sources.try_for_each(|source| source.list(&self.packs, messages));
+        let mut dirs = self.dirs.iter();
+        let listed = dirs.try_for_each(|dir| dir.list(&self.packs, messages));
         listed.map_err(error(messages))
     }
 
     /// Whether this copy of an object turned out to be damaged. Looking for the object then finds another copy, or
     /// none.
     pub fn is_known_bad(&self, location: &Location) -> bool {
-        let Place::Packed { pack, .. } = location.place else {
+        let ObjectPlace::Packed { pack, .. } = location.place else {
             return false;
         };
         let packs = self.packs.read();
@@ -174,8 +174,8 @@ impl ObjectStore {
     /// A multi-pack-index is so damaged that git exits.
     pub fn packed_count(&self, messages: &mut Vec<String>) -> Result<u64, Error> {
         let mut count = 0;
-        for source in self.sources.iter() {
-            let listed = source.with_listing(&self.packs, messages, |listing, messages| {
+        for dir in self.dirs.iter() {
+            let listed = dir.with_listing(&self.packs, messages, |listing, messages| {
                 for layer in &listing.midxes {
                     count += u64::from(layer.midx.count());
                 }
@@ -203,9 +203,9 @@ impl ObjectStore {
         if id.is_null() {
             return Ok(false);
         }
-        for source in self.sources.iter() {
-            let found = source.find_packed(id, &self.packs, messages);
-            if found.map_err(error(messages))?.is_some() || source.loose_len(id).is_some() {
+        for dir in self.dirs.iter() {
+            let found = dir.find_packed(id, &self.packs, messages);
+            if found.map_err(error(messages))?.is_some() || dir.loose_len(id).is_some() {
                 return Ok(true);
             }
         }
@@ -230,17 +230,17 @@ impl ObjectStore {
         mut stage: Stage,
         file: LooseFile,
         messages: &mut Vec<String>,
-    ) -> Result<Option<Found>, Reason> {
+    ) -> Result<Option<FoundObject>, Reason> {
         if id.is_null() {
             return Ok(None);
         }
-        let found = |source: usize, place, loose, next| {
+        let found = |dir: usize, place, loose, next| {
             let location = Location {
                 id: id.to_owned(),
-                source: u32::try_from(source).unwrap_or(u32::MAX),
+                dir: u32::try_from(dir).unwrap_or(u32::MAX),
                 place,
             };
-            Ok(Some(Found {
+            Ok(Some(FoundObject {
                 location,
                 loose,
                 loose_len: None,
@@ -248,18 +248,18 @@ impl ObjectStore {
             }))
         };
         if *id == *self.empty_tree {
-            return found(0, Place::EmptyTree, None, stage);
+            return found(0, ObjectPlace::EmptyTree, None, stage);
         }
         loop {
             let number = match stage {
                 Stage::Packs(number) | Stage::Loose(number) | Stage::Again(number) => number,
             };
-            let Some(source) = self.sources.get(number) else {
+            let Some(dir) = self.dirs.get(number) else {
                 if matches!(stage, Stage::Again(_)) {
                     return Ok(None);
                 }
                 self.add_alternates();
-                stage = match self.sources.get(number) {
+                stage = match self.dirs.get(number) {
                     Some(_) => Stage::Packs(number),
                     None => Stage::Again(0),
                 };
@@ -271,19 +271,19 @@ impl ObjectStore {
                 Stage::Again(number) => Stage::Again(number + 1),
             };
             if matches!(stage, Stage::Again(_)) {
-                source.list(&self.packs, messages)?;
+                dir.list(&self.packs, messages)?;
             }
             if matches!(stage, Stage::Loose(_)) && file == LooseFile::LookedAt {
-                if let Some(len) = source.loose_len(id) {
-                    let found = found(number, Place::Loose, None, next)?;
+                if let Some(len) = dir.loose_len(id) {
+                    let found = found(number, ObjectPlace::Loose, None, next)?;
                     let loose_len = Some(len);
-                    return Ok(found.map(|found| Found { loose_len, ..found }));
+                    return Ok(found.map(|found| FoundObject { loose_len, ..found }));
                 }
             } else if matches!(stage, Stage::Loose(_)) {
-                if let Some(loose) = source.open_loose(id, messages)? {
-                    return found(number, Place::Loose, Some(loose), next);
+                if let Some(loose) = dir.open_loose(id, messages)? {
+                    return found(number, ObjectPlace::Loose, Some(loose), next);
                 }
-            } else if let Some(place) = source.find_packed(id, &self.packs, messages)? {
+            } else if let Some(place) = dir.find_packed(id, &self.packs, messages)? {
                 return found(number, place, None, next);
             }
             stage = next;

@@ -83,11 +83,11 @@ impl Sandbox {
         }
     }
 
-    fn reader(&self) -> Reader {
+    fn reader(&self) -> ObjectReader {
         let mut messages = Vec::new();
         let store = Arc::new(ObjectStore::open(&self.folders(), &mut messages));
         assert_eq!(messages, [""; 0]);
-        Reader::new(&store)
+        ObjectReader::new(&store)
     }
 
     /// The files of packs with this extension.
@@ -170,7 +170,7 @@ impl Sandbox {
         assert!(streamed == contents, "streamed contents differ");
         assert_eq!(reader.take_messages(), [""; 0]);
 
-        let mut reader = Reader::new(&store);
+        let mut reader = ObjectReader::new(&store);
         let mut out = Vec::new();
         for location in locations(true) {
             out.clear();
@@ -202,7 +202,7 @@ fn first_columns(lines: &[u8], columns: usize) -> Vec<String> {
     lines.collect()
 }
 
-fn check_lines(reader: &mut Reader, locations: &[Location]) -> Vec<u8> {
+fn check_lines(reader: &mut ObjectReader, locations: &[Location]) -> Vec<u8> {
     let mut lines = Vec::new();
     for location in locations {
         let info = reader.info(location).unwrap();

@@ -21,7 +21,7 @@ use vigil_convert::textconv::Drivers;
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{CommandScope, Settings};
 use vigil_linux::process::cores;
-use vigil_objects::Reader;
+use vigil_objects::ObjectReader;
 
 use crate::command::Command;
 use crate::inside;
@@ -183,7 +183,7 @@ fn printer<'a>(
     sources: &'a Sources,
     use_mailmap: bool,
 ) -> ObjectPrinter<'a> {
-    let mut reader = Reader::new(&sources.store);
+    let mut reader = ObjectReader::new(&sources.store);
     if let Some(len_max) = sources.bases_len_max() {
         reader.limit_bases(len_max);
     }

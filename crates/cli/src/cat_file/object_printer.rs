@@ -5,7 +5,7 @@ use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
 use vigil_model::raw_text::message_bytes;
 use vigil_objects::{
-    self as object_store, Facts, Info, Kind, Location, Reader, StreamError, Wanted,
+    self as object_store, Facts, Info, Kind, Location, ObjectReader, StreamError, Wanted,
 };
 
 use super::arguments::{BatchArguments, Transform};
@@ -59,7 +59,7 @@ pub(super) trait Rewriter {
 pub(super) struct ObjectPrinter<'a> {
     pub(super) arguments: &'a BatchArguments,
     pub(super) format: &'a Format,
-    pub(super) reader: Reader,
+    pub(super) reader: ObjectReader,
     pub(super) output: Output,
     pub(super) rewriter: Option<&'a dyn Rewriter>,
     pub(super) use_mailmap: bool,
@@ -444,7 +444,7 @@ impl ObjectPrinter<'_> {
 
 /// Writes git's messages about a read and returns its result. `None` for a failure after which git goes on.
 pub(super) fn report_messages<T>(
-    reader: &mut Reader,
+    reader: &mut ObjectReader,
     result: Result<T, object_store::Error>,
 ) -> Result<Option<T>, Failure> {
     match result {

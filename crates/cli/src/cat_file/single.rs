@@ -6,7 +6,7 @@ use bstr::{BStr, ByteSlice};
 use vigil_history::revision;
 use vigil_model::ObjectId;
 use vigil_model::quote::{QuoteRule, append_quoted};
-use vigil_objects::{Kind, Location, Reader, StreamError, tree};
+use vigil_objects::{Kind, Location, ObjectReader, StreamError, tree};
 
 use super::arguments::{Single, Transform};
 use super::failure::Failure;
@@ -19,7 +19,7 @@ use crate::reply::{Reply, bytes};
 /// One object that is asked about.
 struct SingleObject<'a> {
     sources: &'a Sources,
-    reader: Reader,
+    reader: ObjectReader,
     output: Output,
     name: &'a BStr,
     /// The id that was named. Another object may replace it.
@@ -55,7 +55,7 @@ pub(super) fn print(
     };
     let mut one = SingleObject {
         sources,
-        reader: Reader::new(&sources.store),
+        reader: ObjectReader::new(&sources.store),
         output: Output::new(Sink::Stdout, &sources.cut_guard),
         name,
         id: found.id,

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
 use rustix::io::IoSlice;
-use vigil_objects::{self as object_store, Location, ObjectStore, PackOrder, Reader, Sorted};
+use vigil_objects::{self as object_store, Location, ObjectReader, ObjectStore, PackOrder, Sorted};
 
 use super::arguments::BatchArguments;
 use super::failure::Failure;
@@ -247,7 +247,7 @@ pub(super) fn print(
             streams.push(Stream::new(from, back));
             let (queue, print_item) = (&queue, &print_item);
             let work = move || {
-                let mut reader = Reader::new(store);
+                let mut reader = ObjectReader::new(store);
                 reader.follow_plans(bases_len_max);
                 reader.limit_bases(bases_len_max);
                 let sink = Sink::Thread {

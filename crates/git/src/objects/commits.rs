@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 use vigil_model::raw_text::raw;
-use vigil_objects::Reader;
+use vigil_objects::ObjectReader;
 use vigil_objects::commit::{self, Commit};
 use vigil_objects::commit_graph::CommitGraph;
 
@@ -19,7 +19,7 @@ impl Objects {
     /// The commit is missing or damaged, or the object is of another type.
     pub fn commit(&self, id: &oid) -> Result<Commit, Error> {
         let mut buf = Vec::new();
-        self.read_commit(id, &mut buf, Reader::find)?;
+        self.read_commit(id, &mut buf, ObjectReader::find)?;
         let mut commit = commit::parse(&buf, self.hash_kind()).map_err(malformed(id))?;
         if let Some(parents) = self.history.parents(id) {
             commit.parents = parents.to_vec();
@@ -40,7 +40,7 @@ impl Objects {
         if let Some(kind) = self.known.claimed_kind(id) {
             return Err(Error::contradiction(id, kind, Kind::Commit));
         }
-        self.read_commit(id, buf, Reader::find_here)?;
+        self.read_commit(id, buf, ObjectReader::find_here)?;
         let links = self.parse_links(id, buf)?;
         match self.history.parents(id) {
             Some(own) => parents.extend_from_slice(own),

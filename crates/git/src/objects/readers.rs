@@ -7,7 +7,7 @@ use bstr::BString;
 use parking_lot::Mutex;
 
 use vigil_model::raw_text::raw;
-use vigil_objects::{Error, ObjectFolders, ObjectStore, Reader, Reason};
+use vigil_objects::{Error, ObjectFolders, ObjectReader, ObjectStore, Reason};
 
 /// The memory for delta bases per reading thread, in bytes: enough for some trees and commits, not for file contents.
 const BASES_LEN_MAX: usize = 8 << 20;
@@ -47,7 +47,7 @@ impl OpeningMessages {
 struct State {
     store: Option<Arc<ObjectStore>>,
     /// The idle readers, all on that store.
-    free: Vec<Reader>,
+    free: Vec<ObjectReader>,
 }
 
 impl State {
@@ -188,7 +188,7 @@ impl Readers {
     /// and the question asked once more: the object may be in other packs by now. If fetching failed, that is final.
     pub(super) fn with_reader<T>(
         &self,
-        mut question: impl FnMut(&mut Reader) -> Result<Option<T>, Error>,
+        mut question: impl FnMut(&mut ObjectReader) -> Result<Option<T>, Error>,
     ) -> Result<Option<T>, Reason> {
         let mut reader = self.take();
         let mut answer = question(&mut reader);
@@ -225,7 +225,7 @@ impl Readers {
     /// so that the next caller gets the messages.
     pub(super) fn with_reader_silently<T>(
         &self,
-        question: impl FnOnce(&mut Reader) -> Vec<Option<T>>,
+        question: impl FnOnce(&mut ObjectReader) -> Vec<Option<T>>,
     ) -> Vec<Option<T>> {
         let mut reader = self.take();
         self.report_opening();
@@ -256,7 +256,7 @@ impl Readers {
     /// afterwards, so that the next caller gets the messages.
     pub(super) fn with_reader_if_clean<T>(
         &self,
-        question: impl FnOnce(&mut Reader) -> Result<Option<T>, Error>,
+        question: impl FnOnce(&mut ObjectReader) -> Result<Option<T>, Error>,
     ) -> Option<T> {
         let mut reader = self.take();
         self.report_opening();
@@ -294,18 +294,18 @@ impl Readers {
         *self.state.lock() = State::default();
     }
 
-    fn take(&self) -> Reader {
+    fn take(&self) -> ObjectReader {
         let mut state = self.state.lock();
         if let Some(reader) = state.free.pop() {
             return reader;
         }
-        let mut reader = Reader::new(self.opened(&mut state));
+        let mut reader = ObjectReader::new(self.opened(&mut state));
         drop(state);
         reader.limit_bases(BASES_LEN_MAX);
         reader
     }
 
-    fn give(&self, reader: Reader) {
+    fn give(&self, reader: ObjectReader) {
         let mut state = self.state.lock();
         if state.is_of(reader.store()) {
             state.free.push(reader);

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use gix_hash::{ObjectId, oid};
 
 use crate::error::Reason;
-use crate::location::Place;
+use crate::location::ObjectPlace;
+use crate::object_dir::{Layer, ObjectDir};
 use crate::pack::Pack;
-use crate::source::{Layer, Source};
 use crate::store::ObjectStore;
 use crate::table::SortedIds;
 
@@ -19,7 +19,7 @@ const LISTINGS_MAX: usize = 5;
 /// Ids in ascending order, and the position of the next one.
 #[derive(Clone, Debug)]
 pub(super) struct List {
-    pub(super) source: u32,
+    pub(super) dir: u32,
     pub(super) ids: Ids,
     pub(super) next: u32,
     /// Greater the more recently an object was found here; only for packs.
@@ -60,7 +60,7 @@ impl List {
         self.next..end
     }
 
-    /// The order in which lists with the same id are tried: by source, then multi-pack-indexes, packs (the last used
+    /// The order in which lists with the same id are tried: by folder, then multi-pack-indexes, packs (the last used
     /// first) and loose objects.
     pub(super) fn rank(&self) -> (u32, u8, Reverse<u64>) {
         let class = match self.ids {
@@ -68,20 +68,20 @@ impl List {
             Ids::Pack(_) => 1,
             Ids::Loose(_) => 2,
         };
-        (self.source, class, Reverse(self.used))
+        (self.dir, class, Reverse(self.used))
     }
 
     pub(super) fn place(
         &self,
         id: &oid,
         messages: &mut Vec<String>,
-    ) -> Result<Option<Place>, Reason> {
+    ) -> Result<Option<ObjectPlace>, Reason> {
         match &self.ids {
             Ids::Layer(layer) | Ids::PartialLayer(layer) => {
                 layer.place(id, layer.midx.place(self.next)?, messages)
             }
             Ids::LayerPack(_) => Ok(None),
-            Ids::Loose(_) => Ok(Some(Place::Loose)),
+            Ids::Loose(_) => Ok(Some(ObjectPlace::Loose)),
             Ids::Pack(pack) => {
                 let offset = match pack.index(messages) {
                     Some(index) => index.offset(self.next, &pack.shown)?,
@@ -89,14 +89,14 @@ impl List {
                 };
                 let is_usable = offset != 0 && pack.contents(messages)?.is_some();
                 let pack = pack.number;
-                Ok(is_usable.then_some(Place::Packed { pack, offset }))
+                Ok(is_usable.then_some(ObjectPlace::Packed { pack, offset }))
             }
         }
     }
 
     /// Returns which thread should read the object `id`, which is the next one and is at `place`.
-    pub(super) fn thread(&self, id: &oid, place: Place) -> Option<usize> {
-        let Place::Packed { .. } = place else {
+    pub(super) fn thread(&self, id: &oid, place: ObjectPlace) -> Option<usize> {
+        let ObjectPlace::Packed { .. } = place else {
             return None;
         };
         match &self.ids {
@@ -113,7 +113,7 @@ impl List {
 }
 
 impl ObjectStore {
-    /// Returns the lists of loose and of packed objects of each source. In pack order, each pack has a list of its own,
+    /// Returns the lists of loose and of packed objects of each folder. In pack order, each pack has a list of its own,
     /// and loose objects are in the order in which the system lists them.
     ///
     /// While another process repacks, an object may go from one list to the other just before that is read. So all is
@@ -130,18 +130,18 @@ impl ObjectStore {
         let message_count = messages.len();
         let mut listings = 1;
         loop {
-            let looks = self.sources.iter().map(Source::look_at_packs);
+            let looks = self.dirs.iter().map(ObjectDir::look_at_packs);
             let looks: Vec<_> = looks.collect();
             let (lists, is_any_gone) = self.lists_at_once(is_pack_order, messages)?;
-            let mut sources = self.sources.iter().zip(&looks);
+            let mut dirs = self.dirs.iter().zip(&looks);
             let is_settled =
-                !is_any_gone && sources.all(|(source, look)| source.is_listed_as_of(look.as_ref()));
+                !is_any_gone && dirs.all(|(dir, look)| dir.is_listed_as_of(look.as_ref()));
             if is_settled || listings == LISTINGS_MAX {
                 return Ok(lists);
             }
             listings += 1;
             messages.truncate(message_count);
-            self.sources.iter().for_each(Source::forget_listing);
+            self.dirs.iter().for_each(ObjectDir::forget_listing);
         }
     }
 
@@ -153,24 +153,24 @@ impl ObjectStore {
     ) -> Result<(Vec<List>, bool), Reason> {
         let mut is_any_gone = false;
         let mut lists: Vec<List> = Vec::new();
-        for (number, source) in self.sources.iter().enumerate() {
+        for (number, dir) in self.dirs.iter().enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let mut add = |ids| {
                 lists.push(List {
-                    source: number,
+                    dir: number,
                     ids,
                     next: 0,
                     used: 0,
                 });
             };
             let mut loose = Vec::new();
-            source.loose_ids(0..=u8::MAX, messages, |id| loose.push(id))?;
+            dir.loose_ids(0..=u8::MAX, messages, |id| loose.push(id))?;
             if !is_pack_order {
                 loose.sort_unstable();
             }
             add(Ids::Loose(loose));
-            source.with_listing(&self.packs, messages, |listing, messages| {
-                if listing.has_failed || !source.look_at_all_packs(listing, &self.packs, messages) {
+            dir.with_listing(&self.packs, messages, |listing, messages| {
+                if listing.has_failed || !dir.look_at_all_packs(listing, &self.packs, messages) {
                     return Err(Reason::NotListed);
                 }
                 for pack in listing.packs() {

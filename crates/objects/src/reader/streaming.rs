@@ -1,12 +1,12 @@
 //! Handing on large objects piece by piece.
 
-use super::Reader;
+use super::ObjectReader;
 use crate::chains::Chains;
 use crate::contents::{Sink, hand_on};
 use crate::error::{CopyError, Error, Reason};
 use crate::facts::Info;
 use crate::inflate::has_lost_reason;
-use crate::location::{Location, Place};
+use crate::location::{Location, ObjectPlace};
 use crate::pack::Form;
 
 /// How many bytes of a large object are inflated at once.
@@ -27,7 +27,7 @@ pub enum StreamError<E> {
     Sink(E),
 }
 
-impl Reader {
+impl ObjectReader {
     /// Passes the contents to `sink` in one piece. An object that is loose, or is stored whole with more than
     /// `threshold` bytes (`core.bigFileThreshold`), comes in pieces of at most 128 KiB and is never in memory as a
     /// whole. The sink is called at least once.
@@ -49,8 +49,8 @@ impl Reader {
         piece.clear();
         let mut plain = None;
         let streamed = match location.place {
-            Place::Loose => self.stream_loose(location, &mut taking),
-            Place::Packed { pack, offset } => {
+            ObjectPlace::Loose => self.stream_loose(location, &mut taking),
+            ObjectPlace::Packed { pack, offset } => {
                 match self.stream_packed(pack, offset, threshold, &mut taking) {
                     Ok(None) => {
                         plain = self.read_plain(location, &mut piece, |_, _| true);
@@ -62,7 +62,7 @@ impl Reader {
                     streamed => streamed,
                 }
             }
-            Place::EmptyTree => Ok(None),
+            ObjectPlace::EmptyTree => Ok(None),
         };
         let id = location.id;
         match streamed {
@@ -113,10 +113,10 @@ impl Reader {
         sink: Sink<'_, E>,
     ) -> Result<Option<Result<Info, E>>, CopyError> {
         let store = self.store.clone();
-        for source in location.source..u32::try_from(store.sources.len()).unwrap_or(u32::MAX) {
+        for dir in location.dir..u32::try_from(store.dirs.len()).unwrap_or(u32::MAX) {
             let loose = Location {
-                source,
-                place: Place::Loose,
+                dir,
+                place: ObjectPlace::Loose,
                 ..*location
             };
             let streamed = self.stream_loose(&loose, sink)?;

@@ -59,7 +59,7 @@ fn alternates_are_added_while_objects_are_read() {
         assert!(store.find(&head, messages).unwrap().is_none());
         fs::write(&list, far.objects().to_str().unwrap()).unwrap();
         let location = store.find(&head, messages).unwrap().unwrap();
-        let read = Reader::new(&store).append(&location, &mut Vec::new());
+        let read = ObjectReader::new(&store).append(&location, &mut Vec::new());
         assert_eq!(read.unwrap().kind, Kind::Commit);
     }
     // Those that are no longer named stay, as in git.
@@ -103,8 +103,8 @@ fn lists_of_alternates_are_taken_apart_as_git_does() {
             .collect();
         let mut messages = Vec::new();
         let store = ObjectStore::open(&sandbox.folders(), &mut messages);
-        let folders = store.sources.iter().skip(1);
-        let folders: Vec<_> = folders.map(|source| source.folder.clone()).collect();
+        let folders = store.dirs.iter().skip(1);
+        let folders: Vec<_> = folders.map(|dir| dir.folder.clone()).collect();
         assert_eq!(folders, expected, "{}", text.escape_ascii());
         let expected = String::from_utf8(output.stderr).unwrap();
         assert_eq!(messages.join("\n"), expected.trim_end());
@@ -114,7 +114,7 @@ fn lists_of_alternates_are_taken_apart_as_git_does() {
     fs::create_dir(sandbox.top().join("g:h")).unwrap();
     folders.alternates = "\"g:h\":.git/objects/a".into();
     let store = ObjectStore::open(&folders, &mut Vec::new());
-    assert_eq!(store.sources.len(), 3);
+    assert_eq!(store.dirs.len(), 3);
 }
 
 /// By a list, by a list that it names, and by its own, the first of them counts; so for git.
@@ -138,7 +138,7 @@ fn folders_that_are_named_more_than_once_are_searched_once() {
     .unwrap();
     let messages = &mut Vec::new();
     let store = ObjectStore::open(&sandbox.folders(), messages);
-    let folders = store.sources.iter().map(|source| &source.folder);
+    let folders = store.dirs.iter().map(|dir| &dir.folder);
     let names: Vec<_> = folders
         .filter_map(|folder| folder.strip_prefix(&base).ok())
         .collect();

@@ -23,13 +23,13 @@ fn objects_in_any_order_are_read_with_any_room_for_bases_now_or_later() {
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    let read = |reader: &mut Reader, location| {
+    let read = |reader: &mut ObjectReader, location| {
         let mut contents = Vec::new();
         let info = reader.append(location, &mut contents).unwrap();
         (info, contents)
     };
     // Without any room each object is made from the root of its chain.
-    let mut plain = Reader::new(&store);
+    let mut plain = ObjectReader::new(&store);
     plain.limit_bases(0);
     let expected: Vec<_> = locations
         .iter()
@@ -38,7 +38,7 @@ fn objects_in_any_order_are_read_with_any_room_for_bases_now_or_later() {
     let mut chance = Chance::new(11);
     for room in [0, 20_000, 2_000_000, 96 << 20] {
         for is_later in [false, true] {
-            let mut reader = Reader::new(&store);
+            let mut reader = ObjectReader::new(&store);
             reader.limit_bases(room);
             if is_later {
                 reader.defer_bases();

@@ -5,7 +5,7 @@ use super::*;
 /// The result of reading an object: its type and contents, and the messages.
 type Outcome = (Result<(Kind, Vec<u8>), String>, Vec<String>);
 
-fn read(reader: &mut Reader, location: Result<Location, Error>) -> Outcome {
+fn read(reader: &mut ObjectReader, location: Result<Location, Error>) -> Outcome {
     let mut contents = Vec::new();
     let read = location.and_then(|location| reader.append(&location, &mut contents));
     match read {
@@ -38,9 +38,9 @@ fn read_by_plan(
     room: usize,
 ) -> (Vec<Outcome>, usize) {
     let store = sandbox.reader().store().clone();
-    let mut readers: Vec<Reader> = (0..threads)
+    let mut readers: Vec<ObjectReader> = (0..threads)
         .map(|_| {
-            let mut reader = Reader::new(&store);
+            let mut reader = ObjectReader::new(&store);
             reader.follow_plans(room);
             reader
         })

@@ -19,7 +19,7 @@ fn check(sandbox: &Sandbox, before: impl Fn(&ObjectStore), meanwhile: impl Fn())
             false => Box::new(store.sorted(&mut messages).unwrap()),
         };
         meanwhile();
-        let mut reader = Reader::new(&store);
+        let mut reader = ObjectReader::new(&store);
         let mut ids = Vec::new();
         for location in all {
             let location = location.unwrap();

@@ -18,7 +18,7 @@ use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::raw;
 
 use super::error::Reason;
-use super::location::Place;
+use super::location::ObjectPlace;
 use super::loose::Loose;
 use super::midx::{self, Midx};
 use super::pack::{Pack, Packs};
@@ -31,7 +31,7 @@ pub(super) const ALTERNATES: &str = "info/alternates";
 
 /// A folder of objects.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct ObjectDir {
     pub(super) folder: PathBuf,
     /// Its name in messages.
     pub(super) shown: String,
@@ -46,21 +46,21 @@ pub(super) struct Source {
 
 /// A list of folders that is read without a lock and only grows.
 #[derive(Debug, Default)]
-pub(super) struct Sources {
-    first: Vec<Source>,
-    rest: OnceLock<Box<Sources>>,
+pub(super) struct ObjectDirs {
+    first: Vec<ObjectDir>,
+    rest: OnceLock<Box<ObjectDirs>>,
 }
 
-impl Sources {
+impl ObjectDirs {
     fn parts(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |part| part.rest.get().map(Box::as_ref))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Source> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ObjectDir> {
         self.parts().flat_map(|part| &part.first)
     }
 
-    pub(super) fn get(&self, number: usize) -> Option<&Source> {
+    pub(super) fn get(&self, number: usize) -> Option<&ObjectDir> {
         match self.first.get(number) {
             None => self.iter().nth(number),
             found => found,
@@ -72,7 +72,7 @@ impl Sources {
     }
 
     /// Adds folders. Only one thread may do so at a time.
-    pub(super) fn append(&self, added: Vec<Source>) {
+    pub(super) fn append(&self, added: Vec<ObjectDir>) {
         if !added.is_empty()
             && let Some(last) = self.parts().last()
         {
@@ -81,8 +81,8 @@ impl Sources {
     }
 }
 
-impl From<Vec<Source>> for Sources {
-    fn from(first: Vec<Source>) -> Self {
+impl From<Vec<ObjectDir>> for ObjectDirs {
+    fn from(first: Vec<ObjectDir>) -> Self {
         Self {
             first,
             rest: OnceLock::new(),
@@ -115,7 +115,7 @@ pub(super) struct Layer {
     packs: Vec<OnceLock<Option<Arc<Pack>>>>,
 }
 
-impl Source {
+impl ObjectDir {
     pub(super) fn new(
         folder: PathBuf,
         alternates: Observation,
@@ -222,7 +222,7 @@ impl Source {
         id: &oid,
         packs: &Packs,
         messages: &mut Vec<String>,
-    ) -> Result<Option<Place>, Reason> {
+    ) -> Result<Option<ObjectPlace>, Reason> {
         let found = self.with_listing(packs, messages, |listing, messages| {
             self.find_listed(id, listing, packs, messages)
         })?;
@@ -246,7 +246,7 @@ impl Source {
         listing: &Listing,
         packs: &Packs,
         messages: &mut Vec<String>,
-    ) -> Result<Option<(Place, Option<usize>)>, Reason> {
+    ) -> Result<Option<(ObjectPlace, Option<usize>)>, Reason> {
         for layer in &listing.midxes {
             if let Ok(position) = layer.midx.lower_bound(id) {
                 let at = layer.midx.place(position)?;
@@ -261,7 +261,7 @@ impl Source {
         for (order, pack) in listing.order.iter().enumerate() {
             if let Some(offset) = pack.find(id, messages)? {
                 let pack = pack.number;
-                return Ok(Some((Place::Packed { pack, offset }, Some(order))));
+                return Ok(Some((ObjectPlace::Packed { pack, offset }, Some(order))));
             }
         }
         Ok(None)
@@ -581,7 +581,7 @@ impl Layer {
         id: &oid,
         (number, offset): (usize, u64),
         messages: &mut Vec<String>,
-    ) -> Result<Option<Place>, Reason> {
+    ) -> Result<Option<ObjectPlace>, Reason> {
         let Some(pack) = self.known_pack(number) else {
             return Ok(None);
         };
@@ -589,7 +589,7 @@ impl Layer {
             return Ok(None);
         }
         let pack = pack.number;
-        Ok(Some(Place::Packed { pack, offset }))
+        Ok(Some(ObjectPlace::Packed { pack, offset }))
     }
 
     /// Returns the pack of the object at `position`, if that was looked at.
