@@ -24,7 +24,7 @@ use parking_lot::RwLock;
 pub use self::blobs::{Blobs, IndexBlobs};
 use self::parse::{Assignment, Rule, Rules};
 use self::pattern::Candidate;
-use self::source::{Loaded, Source};
+use self::source::{Loaded, RuleSource};
 pub use self::value::Value;
 use self::vocabulary::Vocabulary;
 use crate::messages::{Messages, bytes};
@@ -63,9 +63,9 @@ pub struct Attributes {
     work_tree: Option<PathBuf>,
     fold_case: bool,
     /// `info/attributes`, which wins over all others.
-    info: Source,
+    info: RuleSource,
     /// The user's file, then the system's: they yield to all others.
-    fallbacks: Vec<Source>,
+    fallbacks: Vec<RuleSource>,
     built_in: Rules,
     messages: Arc<Messages>,
     blobs: RwLock<Blobs>,
@@ -106,7 +106,7 @@ impl fmt::Debug for Attributes {
 impl Attributes {
     /// Reads attributes from `files` and `blobs`. git's warnings about the files go to `messages`.
     pub fn new(files: AttributeFiles, blobs: Blobs, messages: Arc<Messages>) -> Self {
-        let outer_source = |(path, origin): (PathBuf, BString)| Source {
+        let outer_source = |(path, origin): (PathBuf, BString)| RuleSource {
             file: Some(path),
             follow: true,
             blob: None,
@@ -192,7 +192,7 @@ impl Attributes {
         &self,
         path: &BStr,
         names: &[&str],
-        take: impl Fn(&Found<'_>) -> T,
+        take: impl Fn(&AssignedValue<'_>) -> T,
     ) -> Vec<Option<T>> {
         let generation = self.generation.load(Ordering::SeqCst);
         let candidate = Candidate::new(path);
@@ -217,7 +217,7 @@ impl Attributes {
                     .map(|directory| (directory.path.as_ref(), &*directory.own.rules)),
             )
             .chain(outer.fallbacks.iter().map(|loaded| (root, &*loaded.rules)));
-        let mut found: Vec<Option<Found<'_>>> = Vec::new();
+        let mut found: Vec<Option<AssignedValue<'_>>> = Vec::new();
         found.resize_with(vocabulary.len(), || None);
         for (base, rules) in layers {
             for rule in rules.rules.iter().rev() {
@@ -278,7 +278,7 @@ impl Attributes {
             return Arc::clone(earlier);
         }
         let blobs = self.blobs.read().clone();
-        let load = |source: &Source, earlier: Option<&Arc<Loaded>>| {
+        let load = |source: &RuleSource, earlier: Option<&Arc<Loaded>>| {
             source.load(earlier.cloned(), &*blobs.index)
         };
         let outer = Arc::new(Outer {
@@ -362,7 +362,7 @@ impl Attributes {
             true => FILE_NAME.into(),
             false => bytes!(path, "/", FILE_NAME).into(),
         };
-        let own = Source {
+        let own = RuleSource {
             // In a bare repository there are no files, and the index does not count.
             blob: (file.is_some() || blobs.tree.is_some()).then(|| origin.clone()),
             file: file.map(|directory| directory.join(FILE_NAME)),
@@ -390,7 +390,7 @@ impl Attributes {
 }
 
 /// The value of an attribute, and where it was set.
-struct Found<'a> {
+struct AssignedValue<'a> {
     value: &'a Value,
     origin: &'a BStr,
     line: usize,
@@ -401,7 +401,7 @@ struct Found<'a> {
 fn assign<'a>(
     rule: &'a Rule,
     origin: &'a BStr,
-    found: &mut [Option<Found<'a>>],
+    found: &mut [Option<AssignedValue<'a>>],
     vocabulary: &'a Vocabulary,
 ) {
     let line = rule.line;
@@ -414,7 +414,7 @@ fn assign<'a>(
         let Some(state @ None) = found.get_mut(number) else {
             continue;
         };
-        *state = Some(Found {
+        *state = Some(AssignedValue {
             value,
             origin,
             line,

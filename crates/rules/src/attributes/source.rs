@@ -24,7 +24,7 @@ const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
 
 /// A place that may hold attributes: a file, a blob, or both.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct RuleSource {
     /// The file on disk, if one may count.
     pub(super) file: Option<PathBuf>,
     /// Whether symbolic links are followed; inside the working tree they are not.
@@ -59,7 +59,7 @@ enum Seen {
     },
 }
 
-impl Source {
+impl RuleSource {
     /// Reads the place, or returns `earlier` if it is still up to date.
     pub(super) fn load(&self, earlier: Option<Arc<Loaded>>, blobs: &dyn IndexBlobs) -> Arc<Loaded> {
         if let Some(earlier) = earlier.filter(|earlier| self.is_current(earlier, blobs)) {
