@@ -48,7 +48,7 @@ impl Comparisons {
 }
 
 /// One tracked file, and where it is.
-pub(super) struct Place<'a> {
+pub(super) struct LocatedFile<'a> {
     pub(super) dir: BorrowedFd<'a>,
     pub(super) file: TrackedFile<'a>,
     /// The position of the file in its directory.
@@ -57,7 +57,7 @@ pub(super) struct Place<'a> {
     pub(super) dir_path: &'a BStr,
 }
 
-impl Place<'_> {
+impl LocatedFile<'_> {
     /// The path from the top of the working tree.
     pub(super) fn path(&self) -> BString {
         join(self.dir_path, self.file.name())
@@ -103,31 +103,31 @@ impl Place<'_> {
     }
 }
 
-/// Looks at the file at `place`, and returns how it differs. Clears `has_events` if the file may change without an event in its
+/// Looks at the file `located`, and returns how it differs. Clears `has_events` if the file may change without an event in its
 /// directory.
 #[inline]
 pub(super) fn check(
     scan: &Scan<'_>,
     survey: &Survey,
-    place: &Place<'_>,
+    located: &LocatedFile<'_>,
     comparisons: &mut Comparisons,
     unknown: &mut Vec<Unseen>,
     has_events: &mut bool,
 ) -> Result<Option<Observed>, ContentError> {
-    let file = &place.file;
+    let file = &located.file;
     if file.is_left_out() && (!scan.looks_at_present_skipped_files || file.is_collapsed())
         || file.is_assume_valid() && !file.is_side()
     {
         return Ok(None);
     }
-    let stat = match place.stat() {
+    let stat = match located.stat() {
         Ok(stat) => stat,
         // Whatever the reason, git does not see that it is there.
         Err(_) if file.is_left_out() => return Ok(None),
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Some(Observed::Missing)),
         // It is reported as unknown, and treated as unchanged.
         Err(reason) => {
-            let path = place.path();
+            let path = located.path();
             unknown.push(Unseen { path, reason });
             return Ok(None);
         }
@@ -139,11 +139,11 @@ pub(super) fn check(
         false => stat.nlink > 1,
     };
     *has_events = !(is_changed_elsewhere || has_impossible_component(file.name()));
-    match scan.system.compare_stat(file, &stat, &|| place.path()) {
+    match scan.system.compare_stat(file, &stat, &|| located.path()) {
         Ok(()) => Ok(None),
         Err(Difference::Certain(observed)) => Ok(Some(observed)),
         Err(Difference::InContents(mode)) => {
-            let is_same = is_unchanged(scan, survey, place, &stat, comparisons, has_events)?;
+            let is_same = is_unchanged(scan, survey, located, &stat, comparisons, has_events)?;
             Ok((!is_same).then_some(Observed::Present(mode)))
         }
     }
@@ -153,13 +153,13 @@ pub(super) fn check(
 fn is_unchanged(
     scan: &Scan<'_>,
     survey: &Survey,
-    place: &Place<'_>,
+    located: &LocatedFile<'_>,
     stat: &Stat,
     comparisons: &mut Comparisons,
     has_events: &mut bool,
 ) -> Result<bool, ContentError> {
     let stamp = Stamp::from(stat);
-    let (path, id, at) = (place.path(), place.file.id(), place.at);
+    let (path, id, at) = (located.path(), located.file.id(), located.at);
     let conversion = if stat.is_symlink() {
         scan.system.link_conversion(path.as_bstr())
     } else {
@@ -178,13 +178,14 @@ fn is_unchanged(
     }
     let warnings_before = scan.system.warnings_len();
     let is_unchanged = if stat.is_symlink() {
-        let target = rustix::fs::readlinkat(place.dir, &*place.name_for_system(), Vec::new()).ok();
+        let target =
+            rustix::fs::readlinkat(located.dir, &*located.name_for_system(), Vec::new()).ok();
         target.map(|target| {
             let system = scan.system;
             system.is_unchanged_link(path.as_bstr(), target.as_bytes(), &id)
         })
     } else {
-        match open_to_read(place.dir, &*place.name_for_system(), OFlags::NOFOLLOW) {
+        match open_to_read(located.dir, &*located.name_for_system(), OFlags::NOFOLLOW) {
             Ok(fd) => {
                 Some(
                     scan.system
@@ -214,7 +215,7 @@ fn is_unchanged(
     let can_be_kept =
         conversion.is_some_and(may_repeat) && scan.system.warnings_len() == warnings_before;
     *has_events &= can_be_kept;
-    if let Some(stamp) = survey.trusted(stat, place.dir)
+    if let Some(stamp) = survey.trusted(stat, located.dir)
         && can_be_kept
     {
         comparisons.now.push(ContentComparison {

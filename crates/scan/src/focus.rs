@@ -9,14 +9,14 @@ use vigil_model::tracked::{DirNumber, Directory, ROOT, Tracked};
 /// The directories to look at, and what to look at in each. Their parents are included: ignore rules come from there.
 #[derive(Debug, Default)]
 pub struct Focus {
-    dirs: BTreeMap<DirNumber, Part>,
+    dirs: BTreeMap<DirNumber, DirFocus>,
     /// Directories that are included with everything below.
     whole: BTreeSet<DirNumber>,
 }
 
 /// What to look at in one directory.
 #[derive(Debug, Default)]
-struct Part {
+struct DirFocus {
     /// The positions of files.
     files: Vec<usize>,
     /// Whether to look for what is not tracked, too, here or further down.
@@ -29,12 +29,12 @@ impl Focus {
     pub fn new(files: &Tracked, tracked: &[BString], untracked: &[BString]) -> Self {
         let mut focus = Self::default();
         for path in tracked {
-            let (dir, part) = focus.add(files, path.as_bstr(), true);
+            let (dir, dir_focus) = focus.add(files, path.as_bstr(), true);
             let name = name_of(path.as_bstr());
             let directory = files.directory(dir);
             let at = directory.position(name);
             if directory.file(at).is_some_and(|file| file.name() == name) {
-                part.files.push(at);
+                dir_focus.files.push(at);
             }
         }
         for path in untracked {
@@ -72,8 +72,8 @@ impl Focus {
             self.add_entry(files, path);
             return;
         }
-        let (_, part) = self.add(files, above(path), false);
-        part.files.extend(places);
+        let (_, dir_focus) = self.add(files, above(path), false);
+        dir_focus.files.extend(places);
     }
 
     /// Adds the folder at `path` with everything below, and its own entry in the directory above.
@@ -104,8 +104,8 @@ impl Focus {
 
     /// Adds the files directly in the directory at `path`, and whatever else is in it.
     pub(super) fn add_files_of(&mut self, files: &Tracked, path: &BStr) {
-        let (dir, part) = self.add(files, path, true);
-        part.files.extend(0..files.directory(dir).files_len());
+        let (dir, dir_focus) = self.add(files, path, true);
+        dir_focus.files.extend(0..files.directory(dir).files_len());
     }
 
     fn add_whole(&mut self, number: DirNumber) {
@@ -115,9 +115,9 @@ impl Focus {
 
     /// Sorts the files. Call this after the last addition.
     pub(super) fn finish(&mut self) {
-        for part in self.dirs.values_mut() {
-            part.files.sort_unstable();
-            part.files.dedup();
+        for dir_focus in self.dirs.values_mut() {
+            dir_focus.files.sort_unstable();
+            dir_focus.files.dedup();
         }
     }
 
@@ -128,11 +128,10 @@ impl Focus {
 
     /// About how many directories and tracked files there are to look at.
     pub(super) fn size(&self, files: &Tracked) -> usize {
-        let parts = self.dirs.values().map(|part| part.files.len());
+        let lens = self.dirs.values().map(|dir_focus| dir_focus.files.len());
         let whole = self.whole.iter();
         let whole = whole.map(|number| files.directory(*number).sums().entries as usize);
-        parts
-            .chain(whole)
+        lens.chain(whole)
             .fold(self.dirs.len(), usize::saturating_add)
     }
 
@@ -192,13 +191,13 @@ impl Focus {
     }
 
     /// Adds the innermost tracked directory that holds `path`; if `wants_non_tracked`, including what is not tracked. Returns the
-    /// directory and its part.
+    /// directory, and what to look at in it.
     fn add(
         &mut self,
         files: &Tracked,
         path: &BStr,
         wants_non_tracked: bool,
-    ) -> (DirNumber, &mut Part) {
+    ) -> (DirNumber, &mut DirFocus) {
         let mut dir = ROOT;
         self.dirs.entry(dir).or_default().wants_non_tracked |= wants_non_tracked;
         for name in path.split_str("/") {
@@ -220,13 +219,15 @@ impl Focus {
     pub(super) fn wants_non_tracked(&self, number: DirNumber) -> bool {
         self.dirs
             .get(&number)
-            .is_some_and(|part| part.wants_non_tracked)
+            .is_some_and(|dir_focus| dir_focus.wants_non_tracked)
     }
 
     /// The positions of the files directly in the directory `number` to look at, in order.
     pub(super) fn files(&self, number: DirNumber) -> &[usize] {
-        let part = self.dirs.get(&number);
-        part.map(|part| part.files.as_slice()).unwrap_or_default()
+        let dir_focus = self.dirs.get(&number);
+        dir_focus
+            .map(|dir_focus| dir_focus.files.as_slice())
+            .unwrap_or_default()
     }
 }
 

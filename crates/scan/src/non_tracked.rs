@@ -17,7 +17,7 @@ use super::open::OpenDir;
 use super::pool::Local;
 use super::position::CurrentDir;
 use super::system::{IgnoreScope, RulesFile};
-use super::untracked::Found;
+use super::untracked::NonTrackedFindings;
 use super::walk::{Task, Walk, Worker};
 use super::watch::Nested;
 use rustix::fs::{Mode, OFlags, openat};
@@ -114,7 +114,7 @@ impl Walk<'_> {
         local: &mut Local<Task<'s>>,
     ) -> Option<(Arc<dyn IgnoreScope>, NonTracked)> {
         let path = here.path;
-        let mut found = Found::new(is_remembered);
+        let mut found = NonTrackedFindings::new(is_remembered);
         let mut listing = worker.take_listing();
         if let Err(error) = listing.read(dir.fd()) {
             self.note_unlisted(path, error, worker);
@@ -274,7 +274,7 @@ impl Walk<'_> {
         dir: &Arc<OpenDir<'s>>,
         listing: &Listing,
         ignoring: &Ignoring,
-        found: &mut Found,
+        found: &mut NonTrackedFindings,
         local: &mut Local<Task<'s>>,
     ) -> Vec<DirNumber> {
         let mut excluded_subdirs = Vec::new();

@@ -13,7 +13,7 @@ use vigil_model::tracked::{DirNumber, TrackedFile};
 
 use super::ScanError;
 use super::cache::Wanted;
-use super::entries::{Comparisons, Place, check};
+use super::entries::{Comparisons, LocatedFile, check};
 use super::findings::{Findings, Observed, Unseen};
 use super::open::{NAME_LEN_MAX, OpenDir};
 use super::pool::Local;
@@ -144,7 +144,7 @@ impl Walk<'_> {
             if !self.is_asked_for(here, &file) || here.is_later_stage(at, &file) {
                 continue;
             }
-            let place = Place {
+            let located = LocatedFile {
                 dir,
                 file,
                 at,
@@ -154,7 +154,7 @@ impl Walk<'_> {
             let observed = check(
                 self.scan,
                 &self.survey,
-                &place,
+                &located,
                 comparisons,
                 &mut findings.unknown,
                 &mut has_events,

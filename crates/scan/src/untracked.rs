@@ -40,7 +40,7 @@ enum Kind {
 
 /// What was found in one directory besides its tracked files, and what that rests on.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct NonTrackedFindings {
     pub(super) untracked: Vec<BString>,
     pub(super) ignored: Vec<BString>,
     pub(super) warnings: Vec<RulesWarning>,
@@ -68,7 +68,7 @@ pub(super) struct Counts {
     ignored: usize,
 }
 
-impl Found {
+impl NonTrackedFindings {
     /// Collects witnesses if `is_remembered`.
     pub(super) fn new(is_remembered: bool) -> Self {
         Self {
@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
         dir: &Arc<OpenDir<'s>>,
         path: &mut BString,
         ignoring: &Ignoring,
-        found: &mut Found,
+        found: &mut NonTrackedFindings,
         local: &mut Local<Task<'s>>,
     ) {
         found.base_len = path
@@ -211,7 +211,7 @@ impl<'a> Walk<'a> {
             let unseen = Unseen::of(dir.path.as_bstr(), error);
             worker.findings.unlisted.push(unseen);
         }
-        let mut found = Found::new(false);
+        let mut found = NonTrackedFindings::new(false);
         let rules = self.rules_in(
             None,
             fd.fd(),
@@ -245,7 +245,7 @@ impl<'a> Walk<'a> {
         path: &mut BString,
         ignoring: &Ignoring,
         only_classifies: bool,
-        found: &mut Found,
+        found: &mut NonTrackedFindings,
     ) -> Kind {
         if self.is_passed_over(path.as_bstr(), kind) {
             return Kind::Nothing;
@@ -300,7 +300,7 @@ impl<'a> Walk<'a> {
         path: &mut BString,
         ignoring: &Ignoring,
         only_classifies: bool,
-        found: &mut Found,
+        found: &mut NonTrackedFindings,
     ) -> Kind {
         let by_names = self.treatment_by_folded_names(path.as_bstr());
         let treatment = by_names.unwrap_or_else(|| {
@@ -411,7 +411,7 @@ impl<'a> Walk<'a> {
         path: &mut BString,
         ignoring: &Ignoring,
         only_classifies: bool,
-        found: &mut Found,
+        found: &mut NonTrackedFindings,
     ) -> Kind {
         let fd = match self.open(parent, path.as_bstr()) {
             Ok(fd) => self.keep(DirFd::Own(fd)),
@@ -515,7 +515,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn witness_dir(&self, dir: BorrowedFd<'_>, path: &BStr, found: &mut Found) {
+    fn witness_dir(&self, dir: BorrowedFd<'_>, path: &BStr, found: &mut NonTrackedFindings) {
         if !found.can_be_remembered {
             return;
         }
@@ -528,7 +528,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn witness(&self, path: &BStr, stamp: Stamp, found: &mut Found) {
+    fn witness(&self, path: &BStr, stamp: Stamp, found: &mut NonTrackedFindings) {
         if found.can_be_remembered {
             let path = path.get(found.base_len..).unwrap_or_default().into();
             found.witnesses.push(Witness { path, stamp });
@@ -543,7 +543,7 @@ impl<'a> Walk<'a> {
                 .is_some_and(|filter| !filter.may_match_below(path))
     }
 
-    fn add(&self, found: &mut Found, path: BString, kind: Kind) {
+    fn add(&self, found: &mut NonTrackedFindings, path: BString, kind: Kind) {
         match kind {
             Kind::Untracked => found.untracked.push(path),
             Kind::Ignored if self.scan.ignored != IgnoredMode::No => found.ignored.push(path),
