@@ -4,7 +4,7 @@ use vigil_model::state_layout::docket::Docket;
 use vigil_model::state_layout::{DataHeader, UNIT};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::plan::Plan;
+use super::plan::WritePlan;
 use super::{Changes, Snapshot};
 
 /// Returns the state that a docket and a data file with these bytes hold. If `fixes_headers`, the headers of both are made valid
@@ -30,19 +30,19 @@ pub fn state(docket: &[u8], data: &[u8], fixes_headers: bool) -> Option<Snapshot
 /// Returns the state after appending `changes` to `base`; `None` if that is not possible.
 pub fn appended(base: &Snapshot, changes: &Changes<'_>) -> Option<Snapshot> {
     let edits = changes.edits(Some(base)).ok()?;
-    let plan = Plan::append(base, &edits).ok()?;
+    let plan = WritePlan::append(base, &edits).ok()?;
     written(base, &plan, base.data().to_vec())
 }
 
 /// Returns the state after rewriting `base` with `changes`; `None` if that is not possible.
 pub fn rewritten(base: &Snapshot, changes: &Changes<'_>) -> Option<Snapshot> {
     let edits = changes.edits(Some(base)).ok()?;
-    let plan = Plan::rewrite(Some(base), &edits).ok()?;
+    let plan = WritePlan::rewrite(Some(base), &edits).ok()?;
     let header = DataHeader::new(base.docket().data_id.get());
     written(base, &plan, header.as_bytes().to_vec())
 }
 
-fn written(base: &Snapshot, plan: &Plan<'_>, mut data: Vec<u8>) -> Option<Snapshot> {
+fn written(base: &Snapshot, plan: &WritePlan<'_>, mut data: Vec<u8>) -> Option<Snapshot> {
     for block in &plan.blocks {
         data.extend_from_slice(block);
         data.resize(data.len().saturating_add(usize::from(block.is_empty())), 0);

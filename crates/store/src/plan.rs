@@ -14,7 +14,7 @@ const DEAD_LEN_MAX_OF_SMALL: u64 = 256 << 10;
 
 /// What is to be written, and the resulting state.
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct WritePlan<'a> {
     /// The offset in the data file of the first byte to be written.
     pub(super) start: u64,
     /// The blocks to write. Each is padded to whole units when it is written.
@@ -45,7 +45,7 @@ impl From<Damaged> for NoPlan {
 /// A change of a table: the key, and its new slot.
 type Placed = (u32, Slot);
 
-impl<'a> Plan<'a> {
+impl<'a> WritePlan<'a> {
     /// Plans to write `edits` behind the used part of `base`.
     pub(super) fn append(base: &Snapshot, edits: &Edits<'a>) -> Result<Self, NoPlan> {
         let mut planner = Planner::new(base.used_len(), Some(base));
@@ -163,13 +163,13 @@ impl<'a, 'b> Planner<'a, 'b> {
     }
 
     /// Plans the nodes, once all blocks have their places.
-    fn finish(mut self, placed: &[Vec<Placed>]) -> Result<Plan<'a>, NoPlan> {
+    fn finish(mut self, placed: &[Vec<Placed>]) -> Result<WritePlan<'a>, NoPlan> {
         self.nodes_start = self.end;
         let root = match self.base {
             Some(base) if placed.iter().all(Vec::is_empty) => base.docket().root,
             _ => self.tables(placed)?,
         };
-        Ok(Plan {
+        Ok(WritePlan {
             start: self.start,
             blocks: self.blocks,
             nodes: self.nodes,

@@ -17,7 +17,7 @@ use zerocopy::{FromZeros, IntoBytes};
 
 use super::changes::Edits;
 use super::folder::{DOCKET, Folder, data_name};
-use super::plan::{NoPlan, Plan};
+use super::plan::{NoPlan, WritePlan};
 use super::snapshot::Snapshot;
 use super::{
     Changes, Damaged, IoError, NoState, PublishOutcome, RemoveOutcome, Step, Steps, Store,
@@ -255,21 +255,21 @@ impl Writer<'_> {
         if let Some(base) = base.changed()
             && let Some(file) = self.folder.data_to_append(base.docket())
         {
-            match Plan::append(base, edits) {
+            match WritePlan::append(base, edits) {
                 Ok(plan) if !plan.is_wasteful() => return self.append(base, &plan, file, clock),
                 Ok(_) | Err(NoPlan::TooLarge) => {}
                 Err(error) => return Err(self.store.refusal(error)),
             }
         }
         let plan =
-            Plan::rewrite(base.changed(), edits).map_err(|error| self.store.refusal(error))?;
+            WritePlan::rewrite(base.changed(), edits).map_err(|error| self.store.refusal(error))?;
         self.rewrite(base, &plan, clock)
     }
 
     fn append(
         &self,
         base: &Snapshot,
-        plan: &Plan<'_>,
+        plan: &WritePlan<'_>,
         file: File,
         clock: [u8; 48],
     ) -> Result<PublishOutcome, StoreError> {
@@ -301,7 +301,7 @@ impl Writer<'_> {
     fn rewrite(
         &self,
         base: Base<'_>,
-        plan: &Plan<'_>,
+        plan: &WritePlan<'_>,
         clock: [u8; 48],
     ) -> Result<PublishOutcome, StoreError> {
         let data_id = random_number();
@@ -341,7 +341,12 @@ impl Writer<'_> {
     }
 
     /// Writes the plan's blocks and nodes to the data file called `name`.
-    fn data(&self, mut output: Output<'_>, plan: &Plan<'_>, name: &str) -> Result<(), IoError> {
+    fn data(
+        &self,
+        mut output: Output<'_>,
+        plan: &WritePlan<'_>,
+        name: &str,
+    ) -> Result<(), IoError> {
         let nodes = Some(plan.nodes.as_slice()).filter(|nodes| !nodes.is_empty());
         let mut blocks = plan.blocks.iter().copied().chain(nodes);
         blocks

@@ -328,8 +328,8 @@ fn nodes_that_are_shared_or_lead_to_themselves_end_a_walk() {
         let mut changes = Changes::new();
         changes.remove(StateTable::Seen, u32::MAX - 1);
         let edits = changes.edits(Some(&state)).unwrap();
-        assert!(plan::Plan::append(&state, &edits).is_ok());
-        assert!(plan::Plan::rewrite(Some(&state), &edits).is_err());
+        assert!(plan::WritePlan::append(&state, &edits).is_ok());
+        assert!(plan::WritePlan::rewrite(Some(&state), &edits).is_err());
     }
 }
 
