@@ -10,7 +10,7 @@ use vigil_stamp::paths::{bytes_of, path_of};
 
 use self::branch::Branch;
 use self::place::PlacePattern;
-use self::source::Source;
+use self::recorded_file::RecordedFile;
 use crate::environment::Environment;
 
 pub(crate) mod branch;
@@ -20,11 +20,11 @@ pub(crate) mod load;
 pub(crate) mod parameters;
 pub(crate) mod parse;
 mod place;
-pub(crate) mod source;
+pub(crate) mod recorded_file;
 pub(crate) mod value;
 
 pub use self::error::Error;
-pub use self::source::FILE_LEN_MAX;
+pub use self::recorded_file::FILE_LEN_MAX;
 pub use self::value::environment_boolean;
 
 /// Reads the system's and the user's files as git does before anything else, even before it looks at its own options.
@@ -32,7 +32,7 @@ pub use self::value::environment_boolean;
 /// # Errors
 /// A file cannot be read or is invalid.
 pub fn check_early(environment: &Environment) -> Result<(), Error> {
-    load::Reader::new(environment).check_early()
+    load::RecordingReader::new(environment).check_early()
 }
 
 /// Reads the configuration that holds outside of any repository: the system's, the user's and the command line's.
@@ -40,7 +40,7 @@ pub fn check_early(environment: &Environment) -> Result<(), Error> {
 /// # Errors
 /// A file or the command line cannot be read or is invalid.
 pub fn trusted(environment: &Environment) -> Result<Config, Error> {
-    load::Reader::new(environment).protected()
+    load::RecordingReader::new(environment).protected()
 }
 
 /// Where an entry comes from; later scopes win.
@@ -209,7 +209,7 @@ pub struct Config {
     by_key: HashMap<BString, Vec<usize>>,
     files: Vec<BString>,
     home: Option<BString>,
-    sources: Vec<Source>,
+    sources: Vec<RecordedFile>,
     branch: Option<Branch>,
     /// Conditions about a directory, each with its relative name, that did not hold.
     elsewhere: Vec<(PlacePattern, BString)>,
@@ -441,7 +441,7 @@ impl Config {
 
     /// The files that were read, or would have been if they existed.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.sources.iter().map(Source::path)
+        self.sources.iter().map(RecordedFile::path)
     }
 
     /// Whether a condition that did not hold would if the shell had reached the current directory by the name `logical`, through
@@ -453,7 +453,7 @@ impl Config {
 
     /// As [`Self::is_fresh`], but takes for granted that files for which `is_same` holds say the same.
     pub(crate) fn is_fresh_except(&self, is_same: impl Fn(&Path) -> bool) -> bool {
-        let is_fresh = |source: &Source| is_same(source.path()) || source.is_fresh();
+        let is_fresh = |file: &RecordedFile| is_same(file.path()) || file.is_fresh();
         self.sources.iter().all(is_fresh) && self.branch.as_ref().is_none_or(Branch::is_fresh)
     }
 }

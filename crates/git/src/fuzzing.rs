@@ -14,7 +14,7 @@ use crate::reflog;
 use crate::refs::packed::Packed;
 use crate::refs::{Raw, loose, name};
 use crate::reftable::Value;
-use crate::reftable::table::Table;
+use crate::reftable::table::ReftableFile;
 use crate::repository::{git_dir, gitfile};
 use vigil_model::config_value;
 use vigil_stamp::file::Contents;
@@ -137,7 +137,7 @@ pub fn reflog_newest_first(text: &[u8], hash: Kind) -> Vec<(ObjectId, BString)> 
 
 /// One file of a reftable stack.
 #[derive(Debug)]
-pub struct Reftable(Table);
+pub struct Reftable(ReftableFile);
 
 /// The target of a reference in a table: an object or a reference; `None` if it is deleted.
 pub type Target = Option<Result<ObjectId, BString>>;
@@ -145,7 +145,7 @@ pub type Target = Option<Result<ObjectId, BString>>;
 impl Reftable {
     /// Parses the bytes of the file.
     pub fn parse(bytes: &[u8], hash: Kind) -> Option<Self> {
-        Table::parse("table".into(), Contents::Read(bytes.to_vec()), hash)
+        ReftableFile::parse("table".into(), Contents::Read(bytes.to_vec()), hash)
             .ok()
             .map(Self)
     }

@@ -112,7 +112,7 @@ pub fn load_tree(
     shown_from: &Path,
     hash: Kind,
 ) -> Result<Option<LoadedTree>, Error> {
-    let reader = Reader::new(path, git_dir, shown_from, hash);
+    let reader = IndexReader::new(path, git_dir, shown_from, hash);
     let Some(own) = reader.open_own()? else {
         return Ok(None);
     };
@@ -155,7 +155,7 @@ pub fn load_difference(
     shown_from: &Path,
     earlier: &Tracked,
 ) -> Result<Option<(LoadedTree, TreeDiff)>, Error> {
-    let reader = Reader::new(path, git_dir, shown_from, earlier.hash_kind());
+    let reader = IndexReader::new(path, git_dir, shown_from, earlier.hash_kind());
     let Some(own) = reader.open_own()? else {
         return Ok(None);
     };
@@ -212,7 +212,7 @@ pub fn load(
     shown_from: &Path,
     hash: Kind,
 ) -> Result<LoadedIndex, Error> {
-    let reader = Reader::new(path, git_dir, shown_from, hash);
+    let reader = IndexReader::new(path, git_dir, shown_from, hash);
     let Some(own) = reader.open_own()? else {
         return Ok(LoadedIndex {
             index: Index::empty(hash),
@@ -241,7 +241,8 @@ impl IndexFile {
     }
 }
 
-struct Reader<'a> {
+/// Reads an index, and the shared one that it is split from.
+struct IndexReader<'a> {
     path: &'a Path,
     git_dir: &'a Path,
     shown_from: &'a Path,
@@ -249,7 +250,7 @@ struct Reader<'a> {
     read_at: Timestamp,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> IndexReader<'a> {
     fn new(path: &'a Path, git_dir: &'a Path, shown_from: &'a Path, hash: Kind) -> Self {
         Self {
             path,

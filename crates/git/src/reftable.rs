@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 pub use self::error::Error;
 pub(crate) use self::merged::Merged;
 pub(crate) use self::table::Record;
-use self::table::{Table, Tables};
+use self::table::{ReftableFile, Tables};
 pub(crate) use self::value::Value;
 use super::reflog::LogRecord;
 use vigil_stamp::Observation;
@@ -141,7 +141,11 @@ impl Stack {
 
     /// Opens the tables named in `list`, except those already `known`; `None` if one no longer exists, which
     /// means that there is a newer list.
-    fn open(&self, list: &[u8], known: &[Arc<Table>]) -> Result<Option<Vec<Arc<Table>>>, Error> {
+    fn open(
+        &self,
+        list: &[u8],
+        known: &[Arc<ReftableFile>],
+    ) -> Result<Option<Vec<Arc<ReftableFile>>>, Error> {
         let mut tables = Vec::new();
         for name in list.lines().filter(|name| !name.is_empty()) {
             let path = self.folder.join(OsStr::from_bytes(name));
@@ -151,7 +155,7 @@ impl Stack {
             }
             // A table is never changed once it has a name.
             match vigil_stamp::file::read_or_map(&path) {
-                Ok(bytes) => tables.push(Arc::new(Table::parse(path, bytes, self.hash)?)),
+                Ok(bytes) => tables.push(Arc::new(ReftableFile::parse(path, bytes, self.hash)?)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
                 Err(source) => return Err(Error::Read { path, source }),
             }

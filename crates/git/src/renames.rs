@@ -17,7 +17,7 @@ use gix_hash::{ObjectId, oid};
 use vigil_model::mode::FileMode;
 use vigil_model::path::file_name;
 
-use self::compare::{Reader, Scratch, in_order};
+use self::compare::{Comparer, Scratch, in_order};
 use self::similarity::{SCORE_MAX, Spans};
 use super::objects;
 use super::staged::{SourceError, StagedChange, UnmergedPath};
@@ -189,7 +189,7 @@ impl<'a> File<'a> {
 }
 
 /// A file that new files may come from.
-struct Source<'a> {
+struct SourceFile<'a> {
     file: File<'a>,
     /// The index of its change, if it is a removal.
     removal: Option<usize>,
@@ -198,7 +198,7 @@ struct Source<'a> {
 }
 
 /// A new file.
-struct Target<'a> {
+struct TargetFile<'a> {
     file: File<'a>,
     change: usize,
     /// The source it came from, and the score.
@@ -224,12 +224,12 @@ fn better_first(a: &Option<Match>, b: &Option<Match>) -> Ordering {
 }
 
 struct Search<'a> {
-    sources: Vec<Source<'a>>,
-    targets: Vec<Target<'a>>,
+    sources: Vec<SourceFile<'a>>,
+    targets: Vec<TargetFile<'a>>,
     copies: bool,
     min_score: u32,
     limit: usize,
-    reader: Reader<'a>,
+    comparer: Comparer<'a>,
 }
 
 impl<'a> Search<'a> {
@@ -246,14 +246,14 @@ impl<'a> Search<'a> {
             let removal = (change.kind == ChangeKind::Deleted).then_some(at);
             if change.kind == ChangeKind::Added {
                 let (mode, id) = (change.index_mode, &change.index_id);
-                targets.push(Target {
+                targets.push(TargetFile {
                     file: File::new(path, mode, id, FileSide::Later),
                     change: at,
                     origin: None,
                 });
             } else if removal.is_some() || rule.copies {
                 let (mode, id) = (change.head_mode, &change.head_id);
-                sources.push(Source {
+                sources.push(SourceFile {
                     file: File::new(path, mode, id, FileSide::Earlier),
                     removal,
                     used: usize::from(removal.is_none()),
@@ -263,7 +263,7 @@ impl<'a> Search<'a> {
         let in_head = |path: &&UnmergedPath| rule.copies && path.head_mode != FileMode::NONE;
         sources.extend(unmerged.iter().filter(in_head).map(|path| {
             let (mode, id) = (path.head_mode, &path.head_id);
-            Source {
+            SourceFile {
                 file: File::new(path.path.as_ref(), mode, id, FileSide::Earlier),
                 removal: None,
                 used: 1,
@@ -279,7 +279,7 @@ impl<'a> Search<'a> {
                 score => score.min(SCORE_MAX),
             },
             limit: rule.limit,
-            reader: Reader::new(blobs),
+            comparer: Comparer::new(blobs),
         }
     }
 
@@ -408,8 +408,8 @@ impl<'a> Search<'a> {
         let mut scratch = Scratch::new();
         for (source, target) in pairs {
             if let (Some(from), Some(to)) = (self.sources.get(source), self.targets.get(target)) {
-                self.reader.read_ahead(&from.file, &mut scratch);
-                self.reader.read_ahead(&to.file, &mut scratch);
+                self.comparer.read_ahead(&from.file, &mut scratch);
+                self.comparer.read_ahead(&to.file, &mut scratch);
             }
             let score = self.similarity(source, target, min_score, &mut scratch)?;
             if score >= min_score {
@@ -422,7 +422,7 @@ impl<'a> Search<'a> {
     /// Fetches the contents of `files` together if any that are compared, those of regular files, are far. The order is
     /// git's: if it cannot fetch them all, it names the first.
     fn fetch(&self, files: &[&File<'_>]) -> Result<(), Error> {
-        let source = self.reader.blobs;
+        let source = self.comparer.blobs;
         let is_needed = |file: &&File<'_>| file.mode.is_file() && source.is_far(&file.blob);
         if !files.iter().any(is_needed) {
             return Ok(());
@@ -488,8 +488,8 @@ impl<'a> Search<'a> {
             if found.score < self.min_score {
                 break;
             }
-            let is_paired = |target: &Target<'_>| target.origin.is_some();
-            let is_used = |source: &Source<'_>| source.used > 0;
+            let is_paired = |target: &TargetFile<'_>| target.origin.is_some();
+            let is_used = |source: &SourceFile<'_>| source.used > 0;
             if self.targets.get(found.target).is_none_or(is_paired)
                 || !copies && self.sources.get(found.source).is_none_or(is_used)
             {
@@ -509,8 +509,8 @@ impl<'a> Search<'a> {
     ) -> Result<u32, Error> {
         match (self.sources.get(source), self.targets.get(target)) {
             (Some(from), Some(to)) => {
-                let reader = &self.reader;
-                reader.similarity(&from.file, target, &to.file, min_score, scratch)
+                let comparer = &self.comparer;
+                comparer.similarity(&from.file, target, &to.file, min_score, scratch)
             }
             _ => Ok(0),
         }

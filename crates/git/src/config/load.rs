@@ -14,7 +14,7 @@ use super::branch::{Branch, RefLocation};
 use super::error::Error;
 use super::parse::Text;
 use super::place::PlacePattern;
-use super::source::Source;
+use super::recorded_file::RecordedFile;
 use super::value::{environment_boolean, interpolate, xdg_config};
 use super::{Config, Scope, fsync, parameters, parse};
 use crate::environment::Environment;
@@ -35,11 +35,11 @@ const PATHS: Flags = Flags {
 const SYSTEM: &str = "/etc/gitconfig";
 
 /// Reads each file at most once, and keeps a record of all of them.
-pub(crate) struct Reader<'a> {
+pub(crate) struct RecordingReader<'a> {
     pub(crate) environment: &'a Environment,
     texts: HashMap<BString, Rc<Text>>,
-    sources: Vec<Source>,
-    /// The position of each source by path.
+    sources: Vec<RecordedFile>,
+    /// The position of each file by path.
     positions: HashMap<PathBuf, usize>,
     /// The lines that git writes to stderr meanwhile.
     pub(crate) messages: Vec<String>,
@@ -91,7 +91,7 @@ impl EntryError {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> RecordingReader<'a> {
     pub(crate) fn new(environment: &'a Environment) -> Self {
         Self {
             environment,
@@ -104,30 +104,30 @@ impl<'a> Reader<'a> {
 
     /// Reads a file that is not configuration, and records it too.
     pub(crate) fn bytes(&mut self, path: &Path) -> Result<Vec<u8>, Errno> {
-        self.remember(path, Source::read)
+        self.remember(path, RecordedFile::read)
     }
 
     /// As [`Self::bytes`], for a file of which only the bytes before the first NUL count.
     pub(crate) fn text_bytes(&mut self, path: &Path) -> Result<Vec<u8>, Errno> {
-        self.remember(path, Source::read_text)
+        self.remember(path, RecordedFile::read_text)
     }
 
     fn remember<T>(
         &mut self,
         path: &Path,
-        read: impl FnOnce(&Path) -> (Source, Result<T, Errno>),
+        read: impl FnOnce(&Path) -> (RecordedFile, Result<T, Errno>),
     ) -> Result<T, Errno> {
         let position = self.positions.get(path);
         let known = position.and_then(|position| self.sources.get(*position));
-        if let Some(errno) = known.and_then(Source::errno) {
+        if let Some(errno) = known.and_then(RecordedFile::errno) {
             return Err(errno);
         }
         let is_known = known.is_some();
-        let (source, contents) = read(path);
+        let (file, contents) = read(path);
         // If a file is read twice, the first record is kept, since that reading decided the outcome.
         if !is_known {
             self.positions.insert(path.to_owned(), self.sources.len());
-            self.sources.push(source);
+            self.sources.push(file);
         }
         contents
     }
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         if let Some(text) = self.texts.get(key) {
             return Ok(Rc::clone(text));
         }
-        let bytes = self.remember(&path, Source::read_beginning)?;
+        let bytes = self.remember(&path, RecordedFile::read_beginning)?;
         let text = Rc::new(parse::parse_beginning(&bytes)?);
         self.texts.insert(key.to_owned(), Rc::clone(&text));
         Ok(text)
@@ -194,7 +194,7 @@ enum Purpose {
 
 /// One pass over all files.
 struct Loader<'a, 'e> {
-    reader: &'a mut Reader<'e>,
+    reader: &'a mut RecordingReader<'e>,
     dirs: Option<&'a RepositoryDirs<'a>>,
     config: Config,
     purpose: Purpose,
@@ -217,7 +217,7 @@ struct Position<'p> {
 
 impl<'a, 'e> Loader<'a, 'e> {
     fn new(
-        reader: &'a mut Reader<'e>,
+        reader: &'a mut RecordingReader<'e>,
         dirs: Option<&'a RepositoryDirs<'a>>,
         purpose: Purpose,
     ) -> Self {

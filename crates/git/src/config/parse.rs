@@ -9,7 +9,7 @@ use bstr::{BString, ByteSlice};
 use vigil_linux::Errno;
 use vigil_model::white_space::is_space;
 
-use super::source::FILE_LEN_MAX;
+use super::recorded_file::FILE_LEN_MAX;
 
 /// One `name = value` line.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +39,8 @@ fn keys_len_max(len: usize) -> usize {
     len.saturating_mul(64).max(1 << 20)
 }
 
-struct Reader<'a> {
+/// The state of parsing one file.
+struct ConfigParser<'a> {
     bytes: &'a [u8],
     at: usize,
     line: usize,
@@ -58,14 +59,14 @@ pub(crate) fn parse_beginning(bytes: &[u8]) -> Result<Text, Errno> {
 
 pub(crate) fn parse(bytes: &[u8]) -> Text {
     let mut text = Text::default();
-    let mut reader = Reader {
+    let mut parser = ConfigParser {
         bytes,
         at: 0,
         line: 1,
         at_end: false,
     };
-    if reader.read(&mut text.lines).is_err() {
-        text.bad_line = Some(reader.line);
+    if parser.read(&mut text.lines).is_err() {
+        text.bad_line = Some(parser.line);
     }
     text
 }
@@ -82,7 +83,7 @@ fn until_nul(mut bytes: Vec<u8>) -> BString {
     bytes.into()
 }
 
-impl Reader<'_> {
+impl ConfigParser<'_> {
     /// Returns the next byte. `\r\n` counts as one newline, and so does the end of the file.
     fn next(&mut self) -> u8 {
         let byte = match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {

@@ -16,7 +16,7 @@ const BASES_LEN_MAX: usize = 8 << 20;
 #[derive(Debug)]
 pub(super) struct Readers {
     pub(super) folders: ObjectFolders,
-    state: Mutex<State>,
+    pool: Mutex<Pool>,
     /// What git would write meanwhile, if anybody listens.
     messages: Mutex<Option<Vec<String>>>,
     opening: Mutex<OpeningMessages>,
@@ -43,14 +43,15 @@ impl OpeningMessages {
     }
 }
 
+/// The open store, and what reads from it.
 #[derive(Debug, Default)]
-struct State {
+struct Pool {
     store: Option<Arc<ObjectStore>>,
     /// The idle readers, all on that store.
     free: Vec<ObjectReader>,
 }
 
-impl State {
+impl Pool {
     fn store(&mut self, folders: &ObjectFolders, messages: &mut Vec<String>) -> &Arc<ObjectStore> {
         self.store
             .get_or_insert_with(|| Arc::new(ObjectStore::open(folders, messages)))
@@ -61,7 +62,7 @@ impl Readers {
     pub(super) fn new(folders: ObjectFolders) -> Self {
         Self {
             folders,
-            state: Mutex::default(),
+            pool: Mutex::default(),
             messages: Mutex::default(),
             opening: Mutex::default(),
             had_messages: AtomicBool::default(),
@@ -100,7 +101,7 @@ impl Readers {
     }
 
     fn listing_messages(&self) -> Vec<String> {
-        let store = self.state.lock().store.clone();
+        let store = self.pool.lock().store.clone();
         store
             .map(|store| store.listing_messages())
             .unwrap_or_default()
@@ -129,13 +130,13 @@ impl Readers {
 
     /// The store, opened if necessary.
     pub(super) fn store(&self) -> Arc<ObjectStore> {
-        self.opened(&mut self.state.lock()).clone()
+        self.opened(&mut self.pool.lock()).clone()
     }
 
-    fn opened<'s>(&self, state: &'s mut State) -> &'s Arc<ObjectStore> {
+    fn opened<'s>(&self, pool: &'s mut Pool) -> &'s Arc<ObjectStore> {
         let mut messages = Vec::new();
-        let is_new = state.store.is_none();
-        let store = state.store(&self.folders, &mut messages);
+        let is_new = pool.store.is_none();
+        let store = pool.store(&self.folders, &mut messages);
         if is_new {
             self.note(&messages);
             let mut opening = self.opening.lock();
@@ -274,54 +275,50 @@ impl Readers {
 
     /// Drops the store if some of its files may be gone, or its alternates may have changed.
     pub(super) fn refresh(&self) {
-        let mut state = self.state.lock();
-        if state
-            .store
-            .as_ref()
-            .is_some_and(|store| store.is_outdated())
-        {
-            *state = State::default();
+        let mut pool = self.pool.lock();
+        if pool.store.as_ref().is_some_and(|store| store.is_outdated()) {
+            *pool = Pool::default();
         }
     }
 
     /// Drops the idle readers and what they hold.
     pub(super) fn rest(&self) {
-        self.state.lock().free = Vec::new();
+        self.pool.lock().free = Vec::new();
     }
 
     /// Closes everything; the next caller opens it again.
     pub(super) fn close(&self) {
-        *self.state.lock() = State::default();
+        *self.pool.lock() = Pool::default();
     }
 
     fn take(&self) -> ObjectReader {
-        let mut state = self.state.lock();
-        if let Some(reader) = state.free.pop() {
+        let mut pool = self.pool.lock();
+        if let Some(reader) = pool.free.pop() {
             return reader;
         }
-        let mut reader = ObjectReader::new(self.opened(&mut state));
-        drop(state);
+        let mut reader = ObjectReader::new(self.opened(&mut pool));
+        drop(pool);
         reader.limit_bases(BASES_LEN_MAX);
         reader
     }
 
     fn give(&self, reader: ObjectReader) {
-        let mut state = self.state.lock();
-        if state.is_of(reader.store()) {
-            state.free.push(reader);
+        let mut pool = self.pool.lock();
+        if pool.is_of(reader.store()) {
+            pool.free.push(reader);
         }
     }
 
     /// Drops `store`, unless that has already happened.
     fn forget(&self, store: &Arc<ObjectStore>) {
-        let mut state = self.state.lock();
-        if state.is_of(store) {
-            *state = State::default();
+        let mut pool = self.pool.lock();
+        if pool.is_of(store) {
+            *pool = Pool::default();
         }
     }
 }
 
-impl State {
+impl Pool {
     fn is_of(&self, store: &Arc<ObjectStore>) -> bool {
         self.store
             .as_ref()

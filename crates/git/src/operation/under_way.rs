@@ -88,35 +88,35 @@ impl OperationState {
     /// # Errors
     /// A reference, log or object cannot be read.
     pub fn detect(repo: &Repository, refs: &Refs, objects: &Objects) -> Result<Self, Error> {
-        let place = Place {
+        let reader = OperationReader {
             repo,
             refs,
             objects,
         };
         let mut this = Self {
-            is_merge: place.has("MERGE_HEAD"),
+            is_merge: reader.has("MERGE_HEAD"),
             ..Self::default()
         };
         let cherry_pick_head = refs.resolve("CHERRY_PICK_HEAD".into())?;
-        if place.has("rebase-apply/applying") {
+        if reader.has("rebase-apply/applying") {
             let patch = stat_path(&repo.git_dir.join("rebase-apply/patch"));
             this.am = Some(Am {
                 is_patch_empty: patch.is_ok_and(|stat| stat.size == 0),
             });
-        } else if place.has("rebase-apply") {
-            this.rebase = Some(place.rebase("rebase-apply")?);
-        } else if place.has("rebase-merge") {
-            this.rebase = Some(place.rebase("rebase-merge")?);
+        } else if reader.has("rebase-apply") {
+            this.rebase = Some(reader.rebase("rebase-apply")?);
+        } else if reader.has("rebase-merge") {
+            this.rebase = Some(reader.rebase("rebase-merge")?);
         } else if let Some(id) = cherry_pick_head.filter(|_| !this.is_merge) {
-            this.cherry_pick = Some(place.abbreviate_commit(&id)?);
+            this.cherry_pick = Some(reader.abbreviate_commit(&id)?);
         }
-        if place.has("BISECT_LOG") {
-            this.bisect = Some(place.branch_in("BISECT_START")?);
+        if reader.has("BISECT_LOG") {
+            this.bisect = Some(reader.branch_in("BISECT_START")?);
         }
         if let Some(id) = refs.resolve("REVERT_HEAD".into())? {
-            this.revert = Some(place.abbreviate_commit(&id)?);
+            this.revert = Some(reader.abbreviate_commit(&id)?);
         }
-        match place.sequencer_command() {
+        match reader.sequencer_command() {
             Some(Command::Pick) => {
                 this.cherry_pick.get_or_insert(None);
             }
@@ -129,7 +129,7 @@ impl OperationState {
         let is_to_be_merged = lstat_path(&repo.git_dir.join("MERGE_HEAD")).is_ok();
         this.is_plain_commit = !is_to_be_merged && cherry_pick_head.is_none();
         if let Raw::Direct(head) = refs.read("HEAD".into())? {
-            this.detached = place.detached_from(&head)?;
+            this.detached = reader.detached_from(&head)?;
         }
         Ok(this)
     }
@@ -156,14 +156,14 @@ enum Command {
     Revert,
 }
 
-/// The places to look in.
-struct Place<'a> {
+/// Reads the files that operations leave in the git directory.
+struct OperationReader<'a> {
     repo: &'a Repository,
     refs: &'a Refs,
     objects: &'a Objects,
 }
 
-impl Place<'_> {
+impl OperationReader<'_> {
     fn has(&self, name: &str) -> bool {
         stat_path(&self.repo.git_dir.join(name)).is_ok()
     }

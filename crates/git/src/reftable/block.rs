@@ -7,9 +7,9 @@ pub(super) type Reason = &'static str;
 
 /// Bytes that are read from front to back.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(super) struct RecordReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> RecordReader<'a> {
     pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], Reason> {
         let (taken, rest) = self
             .0
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
 /// The records of one block. Whoever reads a value must consume exactly the bytes of its record.
 #[derive(Debug)]
 pub(super) struct Records<'a> {
-    pub(super) values: Reader<'a>,
+    pub(super) values: RecordReader<'a>,
     key: Vec<u8>,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Records<'a> {
             .and_then(|length| rest.get(..length))
             .ok_or("a restart table is too long")?;
         Ok(Self {
-            values: Reader(records),
+            values: RecordReader(records),
             key: Vec::new(),
         })
     }
@@ -81,7 +81,7 @@ impl<'a> Records<'a> {
     /// Creates a reader of the records that follow one whose key is `key`, in the same block.
     pub(super) fn resume(records: &'a [u8], key: Vec<u8>) -> Self {
         Self {
-            values: Reader(records),
+            values: RecordReader(records),
             key,
         }
     }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn numbers_of_variable_length() {
-        let read = |bytes: &[u8]| Reader(bytes).varint();
+        let read = |bytes: &[u8]| RecordReader(bytes).varint();
         assert_eq!(read(&[0x7f]), Ok(127));
         assert_eq!(read(&[0x80, 0]), Ok(128));
         assert_eq!(read(&[0x80, 0x7f]), Ok(255));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 
 use super::error::Error;
-use super::table::{Cursor, Record, Table, Tables};
+use super::table::{Cursor, Record, ReftableFile, Tables};
 use crate::reflog::LogRecord;
 
 /// Decides which references of a table count.
@@ -14,7 +14,7 @@ pub(crate) type Filter = fn(&[u8]) -> bool;
 
 /// Tables that together hold the references: if several have the same name, the last one counts.
 #[derive(Debug, Default)]
-pub(crate) struct Merged(Vec<(Arc<Table>, Filter)>);
+pub(crate) struct Merged(Vec<(Arc<ReftableFile>, Filter)>);
 
 impl Merged {
     /// Adds `tables`, of which those references count for which `filter` is true.

@@ -9,12 +9,12 @@ use bstr::BStr;
 use gix_hash::{Kind, oid};
 use vigil_stamp::file::Contents;
 
-use super::block::{Reader, Reason, Records};
+use super::block::{Reason, RecordReader, Records};
 use super::error::Error;
 use super::value::Value;
 
 /// The tables from oldest to newest. A table never changes once written, and no two ever have the same name.
-pub(crate) type Tables = Arc<Vec<Arc<Table>>>;
+pub(crate) type Tables = Arc<Vec<Arc<ReftableFile>>>;
 
 const BLOCK_REF: u8 = b'r';
 const BLOCK_INDEX: u8 = b'i';
@@ -31,7 +31,7 @@ fn names_len_max(len: usize) -> usize {
 
 /// A table. Its sections have been checked to lie inside it.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct ReftableFile {
     path: PathBuf,
     hash: Kind,
     bytes: Contents,
@@ -59,7 +59,7 @@ struct Block<'a> {
     next: usize,
 }
 
-impl Table {
+impl ReftableFile {
     /// Checks and parses the bytes of the file `path`.
     pub(crate) fn parse(path: PathBuf, bytes: Contents, hash: Kind) -> Result<Self, Error> {
         let mut table = Self {
@@ -130,9 +130,9 @@ impl Table {
         if footer.get(..header_length) != self.bytes.get(..header_length) {
             return Err("header and footer differ");
         }
-        let mut reader = Reader(content.get(5..8).unwrap_or_default());
+        let mut reader = RecordReader(content.get(5..8).unwrap_or_default());
         let block_size = reader.number(3)?;
-        let mut reader = Reader(content.get(header_length..).unwrap_or_default());
+        let mut reader = RecordReader(content.get(header_length..).unwrap_or_default());
         let mut sections = [0; 5];
         for (at, section) in sections.iter_mut().enumerate() {
             let position = reader.number(8)?;
@@ -175,7 +175,7 @@ impl Table {
         } else {
             at
         };
-        let mut reader = Reader(self.bytes.get(start..).unwrap_or_default());
+        let mut reader = RecordReader(self.bytes.get(start..).unwrap_or_default());
         let kind = reader.byte()?;
         let length = usize::try_from(reader.number(3)?).map_err(|_| "a block is too long")?;
         Ok((start + 4, kind, length))
@@ -305,12 +305,12 @@ impl Table {
         Err("its index is too deep")
     }
 
-    fn id<'r>(&self, reader: &mut Reader<'r>) -> Result<&'r oid, Reason> {
+    fn id<'r>(&self, reader: &mut RecordReader<'r>) -> Result<&'r oid, Reason> {
         let bytes = reader.take(self.hash.len_in_bytes())?;
         oid::try_from_bytes(bytes).map_err(|_| "an id is cut off")
     }
 
-    fn record<'r>(&self, reader: &mut Reader<'r>, kind: u8) -> Result<Record<'r>, Reason> {
+    fn record<'r>(&self, reader: &mut RecordReader<'r>, kind: u8) -> Result<Record<'r>, Reason> {
         reader.varint()?;
         Ok(match kind {
             0 => Record::Deleted,
@@ -347,7 +347,7 @@ impl From<Record<'_>> for Value {
 
 /// Iterates over the references of a table.
 pub(super) struct Cursor<'t> {
-    table: &'t Table,
+    table: &'t ReftableFile,
     /// Where the next block starts, if there is one.
     next: Option<usize>,
     /// The rest of the current block.

@@ -258,7 +258,7 @@ fn a_damaged_table_is_refused_or_read_but_never_panics() {
     let path = sandbox.git_dir().join("reftable").join(list.trim_end());
     let good = fs::read(&path).unwrap();
     let judge = |bytes: Vec<u8>| {
-        let table = Table::parse(path.clone(), Contents::Read(bytes), Kind::Sha1)?;
+        let table = ReftableFile::parse(path.clone(), Contents::Read(bytes), Kind::Sha1)?;
         table.find("refs/tags/00020".into())?;
         table.for_each_ref("".into(), |_, _| ())?;
         table.for_each_log("refs/stash".into(), |_, _| ())
@@ -305,7 +305,7 @@ fn names_may_not_fill_the_memory() {
     crc.update(&footer);
     footer.extend(crc.sum().to_be_bytes());
     table.extend(footer);
-    let table = Table::parse("x".into(), Contents::Read(table), Kind::Sha1).unwrap();
+    let table = ReftableFile::parse("x".into(), Contents::Read(table), Kind::Sha1).unwrap();
     let mut names_len = 0;
     let error = table.for_each_ref("".into(), |name, _| names_len += name.len());
     assert!(

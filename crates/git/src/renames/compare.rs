@@ -66,13 +66,13 @@ impl Scratch {
 }
 
 /// Reads and compares contents.
-pub(super) struct Reader<'a> {
+pub(super) struct Comparer<'a> {
     pub(super) blobs: &'a dyn BlobSource,
     /// The memory of all kept spans, in bytes.
     spans_memory: AtomicUsize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Comparer<'a> {
     pub(super) fn new(blobs: &'a dyn BlobSource) -> Self {
         Self {
             blobs,

@@ -12,7 +12,7 @@ use super::git_dir::is_git_directory;
 use super::gitfile::{self, read_gitfile};
 use super::ownership;
 use super::paths::absolute;
-use crate::config::load::Reader;
+use crate::config::load::RecordingReader;
 use crate::config::value::environment_boolean;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of, real_path};
@@ -77,7 +77,7 @@ pub(super) enum Kind {
 
 /// Finds the repository for the physical directory `start`. With `is_for_prompts`, only a `.git` counts.
 pub(super) fn find(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordingReader<'_>,
     start: &Path,
     is_for_prompts: bool,
 ) -> Result<Location, Error> {
@@ -96,7 +96,7 @@ pub(super) fn find(
 
 /// Checks that `name` is a repository's directory, or a file that names one; returns the directory.
 pub(super) fn explicit(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordingReader<'_>,
     directory: &Path,
     name: &BString,
 ) -> Result<BString, Error> {
@@ -122,7 +122,11 @@ pub(super) fn explicit(
     }
 }
 
-fn walk_up(reader: &mut Reader<'_>, start: &Path, is_for_prompts: bool) -> Result<Location, Error> {
+fn walk_up(
+    reader: &mut RecordingReader<'_>,
+    start: &Path,
+    is_for_prompts: bool,
+) -> Result<Location, Error> {
     let environment = reader.environment;
     let ceiling = ceiling(environment, start);
     let across = environment_boolean(environment, "GIT_DISCOVERY_ACROSS_FILESYSTEM", false)?;
@@ -171,7 +175,7 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path, is_for_prompts: bool) -> Resul
 
 /// Looks for a repository as `.git` in one directory; `start` is git's working directory meanwhile.
 fn look_for_dot_git(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordingReader<'_>,
     directory: &Path,
     start: &Path,
 ) -> Result<Option<Location>, Error> {

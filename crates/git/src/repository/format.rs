@@ -9,7 +9,7 @@ use super::error::Error;
 use super::git_dir::common_name;
 use super::paths::join;
 use super::ref_format::{RefFormat, RefStorage};
-use crate::config::load::Reader;
+use crate::config::load::RecordingReader;
 use crate::config::{self, Entry, Scope};
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
@@ -73,7 +73,7 @@ impl Format {
     /// The second value says whether `core.bare` and `core.worktree` apply to this working tree: those in the shared
     /// file of a linked working tree do not.
     pub(super) fn read(
-        reader: &mut Reader<'_>,
+        reader: &mut RecordingReader<'_>,
         directory: &Path,
         git_dir: &BStr,
         common_dir: Option<&BStr>,
@@ -98,7 +98,7 @@ impl Format {
     ///
     /// # Errors
     /// The configuration in it is not understood. A format that is not known is no error here.
-    pub(super) fn check(reader: &mut Reader<'_>, git_dir: &Path) -> Result<(), Error> {
+    pub(super) fn check(reader: &mut RecordingReader<'_>, git_dir: &Path) -> Result<(), Error> {
         let directory = Path::new("/");
         let name = bytes_of(git_dir);
         let common = common_name(reader, directory, name)?;
@@ -113,7 +113,7 @@ impl Format {
     ///
     /// # Errors
     /// The format is not known, or the configuration is not understood.
-    pub(super) fn known(reader: &mut Reader<'_>, git_dir: &Path) -> Result<(), Error> {
+    pub(super) fn known(reader: &mut RecordingReader<'_>, git_dir: &Path) -> Result<(), Error> {
         let directory = Path::new("/");
         let name = bytes_of(git_dir);
         let common = common_name(reader, directory, name)?;
@@ -129,7 +129,7 @@ impl Format {
     /// Files that cannot be read are skipped; reading the whole configuration reports them.
     fn scan(
         &mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut RecordingReader<'_>,
         directory: &Path,
         name: &BStr,
         each: fn(&mut Self, &Entry<'_>) -> Result<(), EntryError>,

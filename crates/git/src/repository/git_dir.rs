@@ -11,8 +11,8 @@ use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::raw_path;
 
 use super::error::Error;
-use crate::config::load::Reader;
-use crate::config::source::Source;
+use crate::config::load::RecordingReader;
+use crate::config::recorded_file::RecordedFile;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
 
@@ -28,7 +28,7 @@ pub(super) fn is_git_directory(
     let common = match environment.get("GIT_COMMON_DIR") {
         Some(name) if name.is_empty() => PathBuf::from("/"),
         Some(name) => cwd.join(path_of(name)),
-        None => match common_dir_file(path, |file| Source::read_text(file).1)? {
+        None => match common_dir_file(path, |file| RecordedFile::read_text(file).1)? {
             Some(common) => common,
             None => path.to_owned(),
         },
@@ -77,7 +77,7 @@ pub(crate) fn common_dir_file(
 
 /// git's name for the directory that all working trees share, if it is not `git_dir`. Names are relative to `directory`.
 pub(super) fn common_name(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordingReader<'_>,
     directory: &Path,
     git_dir: &BStr,
 ) -> Result<Option<BString>, Error> {

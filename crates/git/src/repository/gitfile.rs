@@ -9,7 +9,7 @@ use vigil_model::raw_text::raw;
 
 use super::error::Error;
 use super::git_dir::is_git_directory;
-use crate::config::load::Reader;
+use crate::config::load::RecordingReader;
 use vigil_model::c_string::until_nul;
 use vigil_stamp::paths::{is_missing, path_of, real_path};
 
@@ -72,7 +72,7 @@ impl Reason {
 
 /// Reads the file `name`, relative to `directory`, and returns the directory it names. `cwd` is git's working directory.
 pub(super) fn read_gitfile(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordingReader<'_>,
     directory: &Path,
     name: &BStr,
     cwd: &Path,

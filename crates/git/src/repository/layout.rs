@@ -14,7 +14,7 @@ use super::find::{Kind, Location};
 use super::format::Format;
 use super::git_dir::common_name;
 use super::paths::{join, part_inside};
-use crate::config::load::Reader;
+use crate::config::load::RecordingReader;
 use crate::config::value::environment_boolean;
 use vigil_stamp::paths::{bytes_of, path_of, real_path};
 
@@ -38,7 +38,7 @@ impl Layout {
     /// Reads the format of the repository at `location`, and decides by it where everything is, as seen from the
     /// physical directory `cwd`.
     pub(super) fn read(
-        reader: &mut Reader<'_>,
+        reader: &mut RecordingReader<'_>,
         location: &Location,
         cwd: &Path,
     ) -> Result<(Self, Format), Error> {
@@ -73,7 +73,7 @@ impl Layout {
 
 /// The state of the decision.
 struct Decision<'r, 'e> {
-    reader: &'r mut Reader<'e>,
+    reader: &'r mut RecordingReader<'e>,
     /// The caller's directory.
     cwd: &'r Path,
     format: Format,
@@ -271,7 +271,7 @@ fn configured_work_tree(
 }
 
 /// Returns the directory that contains the repository's; for a linked working tree, the one that contains its `.git` file.
-fn containing_directory(reader: &mut Reader<'_>, git_dir: &Path) -> Option<PathBuf> {
+fn containing_directory(reader: &mut RecordingReader<'_>, git_dir: &Path) -> Option<PathBuf> {
     if reader.bytes(&git_dir.join("commondir")).is_err() {
         return git_dir.parent().map(Path::to_owned);
     }

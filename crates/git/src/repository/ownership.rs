@@ -9,7 +9,7 @@ use vigil_linux::stat::lstat_path;
 use vigil_model::raw_text::{raw, raw_path};
 
 use super::error::Error;
-use crate::config::load::Reader;
+use crate::config::load::RecordingReader;
 use crate::config::value::environment_boolean;
 use crate::environment::Environment;
 use vigil_model::quote::append_shell_quoted;
@@ -18,7 +18,7 @@ use vigil_stamp::paths::{bytes_of, real_path};
 /// Refuses a repository if `gitfile`, `work_tree` or `git_dir` belongs to someone else, unless the user's own
 /// configuration declares it safe. `directory` is where it was found, `cwd` the caller's directory.
 pub(super) fn check(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordingReader<'_>,
     gitfile: Option<&Path>,
     work_tree: Option<&Path>,
     git_dir: &Path,
@@ -65,7 +65,7 @@ fn is_owned(environment: &Environment, path: &Path) -> bool {
     sudo_user.is_some_and(|user| user & u64::from(u32::MAX) == u64::from(stat.uid))
 }
 
-fn is_safe(reader: &mut Reader<'_>, path: &Path, cwd: &Path) -> Result<bool, Error> {
+fn is_safe(reader: &mut RecordingReader<'_>, path: &Path, cwd: &Path) -> Result<bool, Error> {
     let Ok(path) = real_path(cwd, bytes_of(path)) else {
         return Ok(false);
     };
@@ -108,7 +108,7 @@ fn is_safe(reader: &mut Reader<'_>, path: &Path, cwd: &Path) -> Result<bool, Err
 }
 
 /// Refuses a bare repository that was found by searching, if the user's configuration requires that they are named.
-pub(super) fn check_bare(reader: &mut Reader<'_>, directory: &Path) -> Result<(), Error> {
+pub(super) fn check_bare(reader: &mut RecordingReader<'_>, directory: &Path) -> Result<(), Error> {
     let config = reader.protected()?;
     let mut is_allowed = true;
     for entry in config

@@ -32,14 +32,14 @@ use super::opened::Repository;
 use super::paths::{absolute, name_from};
 use super::ref_format::RefStorage;
 use crate::config::branch::RefLocation;
-use crate::config::load::{Reader, RepositoryDirs};
+use crate::config::load::{RecordingReader, RepositoryDirs};
 use crate::config::{self, Config};
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of};
 
 /// A repository that was found and may be used, ready to be opened.
 pub struct Setup<'e> {
-    reader: Reader<'e>,
+    reader: RecordingReader<'e>,
     location: Location,
     /// The caller's directory.
     cwd: PathBuf,
@@ -53,7 +53,7 @@ impl<'e> Setup<'e> {
     /// There is none, or it may not be used.
     pub fn discover(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
         let cwd = physical(environment, start)?;
-        let mut reader = Reader::new(environment);
+        let mut reader = RecordingReader::new(environment);
         reader.check_early()?;
         Self::search(reader, cwd, false)
     }
@@ -64,7 +64,7 @@ impl<'e> Setup<'e> {
     /// As for [`Self::discover`].
     pub fn locate(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
         let cwd = physical(environment, start)?;
-        Self::search(Reader::new(environment), cwd, false)
+        Self::search(RecordingReader::new(environment), cwd, false)
     }
 
     /// As [`Self::locate`], for prompts ([`Search::Prompts`](find::Search::Prompts)).
@@ -76,10 +76,14 @@ impl<'e> Setup<'e> {
         start: &Path,
     ) -> Result<Self, Error> {
         let cwd = physical(environment, start)?;
-        Self::search(Reader::new(environment), cwd, true)
+        Self::search(RecordingReader::new(environment), cwd, true)
     }
 
-    fn search(mut reader: Reader<'e>, cwd: PathBuf, is_for_prompts: bool) -> Result<Self, Error> {
+    fn search(
+        mut reader: RecordingReader<'e>,
+        cwd: PathBuf,
+        is_for_prompts: bool,
+    ) -> Result<Self, Error> {
         let location = find::find(&mut reader, &cwd, is_for_prompts)?;
         Ok(Self {
             reader,
@@ -113,7 +117,7 @@ impl<'e> Setup<'e> {
         directory: &Path,
         name: &BString,
     ) -> Result<Self, Error> {
-        let mut reader = Reader::new(environment);
+        let mut reader = RecordingReader::new(environment);
         let name = find::explicit(&mut reader, directory, name)?;
         let location = Location {
             kind,
@@ -130,7 +134,7 @@ impl<'e> Setup<'e> {
     /// Takes the repository found earlier at `location`, as seen from where that search ended.
     pub(crate) fn from_location(environment: &'e Environment, location: &Location) -> Self {
         Self {
-            reader: Reader::new(environment),
+            reader: RecordingReader::new(environment),
             location: location.clone(),
             cwd: location.directory.clone(),
         }
@@ -146,7 +150,7 @@ impl<'e> Setup<'e> {
     /// # Errors
     /// Its format, working tree or configuration is invalid; the text is git's.
     pub fn open(self) -> Result<Repository, Error> {
-        self.open_with(Reader::config)
+        self.open_with(RecordingReader::config)
     }
 
     /// As [`Self::open`], for a caller that needs no configuration but the format: step 6 is left out.
@@ -156,7 +160,7 @@ impl<'e> Setup<'e> {
 
     fn open_with(
         self,
-        read: impl FnOnce(Reader<'e>, &RepositoryDirs<'_>) -> Result<Config, config::Error>,
+        read: impl FnOnce(RecordingReader<'e>, &RepositoryDirs<'_>) -> Result<Config, config::Error>,
     ) -> Result<Repository, Error> {
         let Self {
             mut reader,
@@ -220,7 +224,7 @@ struct Directories {
 }
 
 impl Directories {
-    fn of(reader: &mut Reader<'_>, layout: &Layout) -> Result<Self, Error> {
+    fn of(reader: &mut RecordingReader<'_>, layout: &Layout) -> Result<Self, Error> {
         let environment = reader.environment;
         // git finally works in the working tree, and relative paths are relative to that.
         let directory = layout.work_tree.as_ref().unwrap_or(&layout.directory);
@@ -283,7 +287,7 @@ fn used_references(environment: &Environment, format: &Format) -> Result<RefStor
 }
 
 /// Records a `.git` file that led here, so that a check for freshness notices when it changes.
-fn remember_gitfile(reader: &mut Reader<'_>, location: &Location) {
+fn remember_gitfile(reader: &mut RecordingReader<'_>, location: &Location) {
     if location.kind == Kind::Discovered && location.name != ".git" {
         // Its contents have been checked already; here only its stamp counts.
         drop(reader.bytes(&location.directory.join(".git")));

@@ -14,7 +14,7 @@ use super::local_variables::LOCAL_VARIABLES;
 use super::opened::Repository;
 use super::paths::join;
 use super::setup::Setup;
-use crate::config::load::Reader;
+use crate::config::load::RecordingReader;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of};
 
@@ -44,7 +44,7 @@ pub fn format_warnings(parent: &Repository, path: &BStr) -> Vec<String> {
     let Some(top) = parent.work_tree.as_deref() else {
         return Vec::new();
     };
-    let mut reader = Reader::new(&parent.environment);
+    let mut reader = RecordingReader::new(&parent.environment);
     let dot_git = join(path, ".git");
     let folder = match read_gitfile(&mut reader, top, dot_git.as_bstr(), top) {
         Ok(Ok(git_dir)) => top.join(git_dir),
@@ -75,7 +75,8 @@ fn find(
             // git reads the format before it runs itself there, and then names the file by its absolute path.
             let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
             if let Error::Config(_) = error
-                && let Err(error) = Format::check(&mut Reader::new(&parent.environment), &folder)
+                && let Err(error) =
+                    Format::check(&mut RecordingReader::new(&parent.environment), &folder)
             {
                 return error;
             }
@@ -100,7 +101,7 @@ pub fn submodule_folder(parent: &Repository, path: &BStr) -> Result<Option<PathB
     let top = parent.require_work_tree()?;
     refuse_links(top, path)?;
     let dot_git = join(path, ".git");
-    let mut reader = Reader::new(&parent.environment);
+    let mut reader = RecordingReader::new(&parent.environment);
     let git_dir = match read_gitfile(&mut reader, top, dot_git.as_bstr(), top)? {
         Ok(git_dir) => bytes_of(&git_dir).to_owned(),
         Err(reason) => match reason.fatal(dot_git.as_bstr()) {
@@ -136,7 +137,7 @@ impl Repository {
         let is_repository = if stat.is_dir() {
             is_git_directory(&self.environment, &folder, top).unwrap_or(true)
         } else {
-            let mut reader = Reader::new(&self.environment);
+            let mut reader = RecordingReader::new(&self.environment);
             match read_gitfile(&mut reader, top, dot_git.as_bstr(), top) {
                 Ok(Ok(_)) | Err(_) => true,
                 Ok(Err(reason)) => reason.is_unreadable(),

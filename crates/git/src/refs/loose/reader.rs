@@ -37,7 +37,7 @@ pub(in crate::refs) fn read_under(
         worthwhile => cores().min(worthwhile),
     };
     let share = names.len().div_ceil(threads).max(1);
-    let read = |names| Reader::new(folders, hash, unread).read_all(names);
+    let read = |names| RefReader::new(folders, hash, unread).read_all(names);
     let read = &read;
     let raws = std::thread::scope(|scope| {
         let mut shares = names.chunks(share);
@@ -81,7 +81,7 @@ fn names_under(folders: Folders<'_>, prefix: &BStr, unread: &Unread) -> Vec<BStr
 }
 
 /// Reads references by name, each from the directory that counts for it.
-struct Reader<'a> {
+struct RefReader<'a> {
     folders: Folders<'a>,
     hash: Kind,
     unread: &'a Unread,
@@ -90,7 +90,7 @@ struct Reader<'a> {
     folder: Option<(BString, OwnedFd)>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> RefReader<'a> {
     fn new(folders: Folders<'a>, hash: Kind, unread: &'a Unread) -> Self {
         Self {
             folders,

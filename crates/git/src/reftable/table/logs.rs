@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
 
-use super::super::block::{Reader, Reason, Records};
+use super::super::block::{Reason, RecordReader, Records};
 use super::super::error::Error;
-use super::{BLOCK_INDEX, BLOCK_LOG, Table};
+use super::{BLOCK_INDEX, BLOCK_LOG, ReftableFile};
 use crate::reflog::LogRecord;
 
-impl Table {
+impl ReftableFile {
     /// Returns a cursor over the log of `name`, newest record first.
     pub(in crate::reftable) fn log_cursor<'t>(
         &'t self,
@@ -86,7 +86,7 @@ impl Table {
     }
 
     /// Reads the data of a log record, and its message.
-    fn log_data<'r>(&self, reader: &mut Reader<'r>) -> Result<(LogRecord, &'r BStr), Reason> {
+    fn log_data<'r>(&self, reader: &mut RecordReader<'r>) -> Result<(LogRecord, &'r BStr), Reason> {
         let (old, new) = (self.id(reader)?.to_owned(), self.id(reader)?.to_owned());
         // The person's name and address.
         for _ in 0..2 {
@@ -109,7 +109,7 @@ impl Table {
 
 /// Iterates over the records in the log of one reference, newest first. Only one block of it is in memory.
 pub(in crate::reftable) struct LogCursor<'t> {
-    table: &'t Table,
+    table: &'t ReftableFile,
     /// The reference.
     name: &'t BStr,
     /// Where the next block starts, if there is one.

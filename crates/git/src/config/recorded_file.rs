@@ -18,7 +18,7 @@ pub const FILE_LEN_MAX: u64 = 64 << 20;
 
 /// One file that was read, or was looked for and not found.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct RecordedFile {
     path: PathBuf,
     /// The file's stat data when it was open; the error if it did not exist or could not be read.
     seen: Result<Observation, Errno>,
@@ -28,21 +28,21 @@ pub(crate) struct Source {
     is_settled: Arc<AtomicBool>,
 }
 
-impl Source {
+impl RecordedFile {
     /// Reads `path`, and records what was seen.
     pub(crate) fn read(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
-        let (source, bytes) = Self::read_beginning(path);
-        (source, bytes.and_then(whole))
+        let (file, bytes) = Self::read_beginning(path);
+        (file, bytes.and_then(whole))
     }
 
     /// As [`Self::read`], but accepts a file that is too long if it has a NUL in the part read: only the text before it counts.
     pub(crate) fn read_text(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
-        let (source, bytes) = Self::read_beginning(path);
+        let (file, bytes) = Self::read_beginning(path);
         let text = bytes.and_then(|bytes| match bytes.contains(&0) {
             true => Ok(bytes),
             false => whole(bytes),
         });
-        (source, text)
+        (file, text)
     }
 
     /// As [`Self::read`], but of a file that is too long returns the part that was read: [`FILE_LEN_MAX`] bytes.
@@ -57,13 +57,13 @@ impl Source {
             Err(errno) => (Err(errno), Err(errno)),
         };
         let is_proof = seen.is_ok_and(|seen| seen.is_proof());
-        let source = Self {
+        let file = Self {
             path: path.to_owned(),
             seen,
             contents: (bytes.as_ref().ok().filter(|_| !is_proof)).cloned(),
             is_settled: Arc::default(),
         };
-        (source, bytes)
+        (file, bytes)
     }
 
     /// The file.
@@ -135,17 +135,17 @@ mod tests {
     fn any_change_is_seen_however_fast() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        let (absent, outcome) = Source::read(&path);
+        let (absent, outcome) = RecordedFile::read(&path);
         assert_eq!(outcome, Err(Errno::NOENT));
         assert!(absent.is_fresh());
         std::fs::write(&path, "one").unwrap();
         assert!(!absent.is_fresh());
 
-        let (source, outcome) = Source::read(&path);
+        let (file, outcome) = RecordedFile::read(&path);
         assert_eq!(outcome, Ok(b"one".to_vec()));
-        assert!(source.is_fresh());
+        assert!(file.is_fresh());
         std::fs::write(&path, "two").unwrap();
-        assert!(!source.is_fresh());
+        assert!(!file.is_fresh());
     }
 
     #[test]
@@ -155,14 +155,14 @@ mod tests {
         std::fs::write(&path, "one").unwrap();
         let stat = stat_path(&path).unwrap();
         for (age_s, is_read) in [(-1000, true), (1000, false)] {
-            let (source, _) = Source::read(&path);
+            let (file, _) = RecordedFile::read(&path);
             let stat = Stat {
                 mtime_s: stat.mtime_s - age_s,
                 ctime_s: stat.ctime_s - age_s,
                 ..stat
             };
-            assert!(source.contents_unchanged(b"one", &stat));
-            assert_eq!(source.contents_unchanged(b"two", &stat), !is_read);
+            assert!(file.contents_unchanged(b"one", &stat));
+            assert_eq!(file.contents_unchanged(b"two", &stat), !is_read);
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "one").unwrap();
-        let (mut source, _) = Source::read(&path);
+        let (mut file, _) = RecordedFile::read(&path);
         let stat = stat_path(&path).unwrap();
         let later = Timestamp {
             s: stat.ctime_s + 10,
@@ -179,10 +179,10 @@ mod tests {
         };
         let at_rest = Observation::at(later, Some(&stat));
         assert!(at_rest.is_proof());
-        source.seen = Ok(at_rest);
-        source.contents = None;
-        assert!(source.is_fresh());
+        file.seen = Ok(at_rest);
+        file.contents = None;
+        assert!(file.is_fresh());
         std::fs::remove_file(&path).unwrap();
-        assert!(!source.is_fresh());
+        assert!(!file.is_fresh());
     }
 }
