@@ -79,7 +79,7 @@ impl fmt::Debug for Converter {
 }
 
 /// What conversion does to one file.
-struct Plan<'a> {
+struct ConversionPlan<'a> {
     driver: Option<(BString, &'a Driver)>,
     encoding: Option<BString>,
     eol: Action,
@@ -88,7 +88,7 @@ struct Plan<'a> {
     ident: bool,
 }
 
-impl Plan<'_> {
+impl ConversionPlan<'_> {
     /// Whether the whole file has to be in memory.
     fn needs_all(&self) -> bool {
         self.ident || self.encoding.is_some() || self.runs_filter()
@@ -187,7 +187,7 @@ impl Converter {
         self.convert(&plan, path, file, size, self.settings.warns_of_loss)
     }
 
-    fn plan(&self, path: &BStr) -> Result<Plan<'_>, Error> {
+    fn plan(&self, path: &BStr) -> Result<ConversionPlan<'_>, Error> {
         if let Some(fault) = &self.settings.fault {
             let messages = fault
                 .messages()
@@ -214,7 +214,7 @@ impl Converter {
             _ => None,
         };
         let (eol, eol_attribute) = self.eol_action(&text, &crlf, &eol);
-        Ok(Plan {
+        Ok(ConversionPlan {
             driver,
             encoding,
             eol,
@@ -329,7 +329,7 @@ impl Converter {
     /// Applies all steps to the whole contents.
     fn convert(
         &self,
-        plan: &Plan<'_>,
+        plan: &ConversionPlan<'_>,
         path: &BStr,
         file: &File,
         size: u64,
