@@ -27,7 +27,7 @@ pub(super) use vigil_model::id_hasher::ById;
 pub(super) struct Commit {
     /// The committer's time in seconds since 1970; 0 if the commit cannot be read.
     pub(super) time_s: u64,
-    source: Source,
+    source: CommitSource,
     /// The start of its parents in the list of all parents, and their number.
     parents: (u32, u32),
     /// Its distance from the roots, as recorded in the commit-graph.
@@ -41,7 +41,7 @@ pub(super) struct Commit {
 
 /// Where the data of a commit come from.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum CommitSource {
     /// The commit-graph, at this position.
     Graph(u32),
     /// Its object; this is the index in `object_commits`.
@@ -149,8 +149,8 @@ impl Commits {
     /// Returns the id of the commit `number`.
     pub(super) fn id_of(&self, number: Number) -> Option<ObjectId> {
         Some(match self.get(number)?.source {
-            Source::Graph(position) => self.graph()?.id_at(position)?,
-            Source::Object(at) => self.object_commits.get(index(at))?.id,
+            CommitSource::Graph(position) => self.graph()?.id_at(position)?,
+            CommitSource::Object(at) => self.object_commits.get(index(at))?.id,
         })
     }
 
@@ -162,7 +162,7 @@ impl Commits {
     /// Whether the commit `number` is read from the commit-graph, and so is its whole history.
     pub(super) fn is_in_graph(&self, number: Number) -> bool {
         let source = self.get(number).map(|commit| commit.source);
-        matches!(source, Some(Source::Graph(_)))
+        matches!(source, Some(CommitSource::Graph(_)))
     }
 
     /// Whether the object of the commit `number`, which was read, exists: the commit-graph may contain a lost one.
@@ -172,8 +172,8 @@ impl Commits {
             return false;
         };
         match commit.source {
-            Source::Object(_) => commit.is_read,
-            Source::Graph(_) => self
+            CommitSource::Object(_) => commit.is_read,
+            CommitSource::Graph(_) => self
                 .id_of(number)
                 .is_some_and(|id| matches!(self.objects.kind(&id), Ok(Some(Kind::Commit)))),
         }
@@ -185,7 +185,7 @@ impl Commits {
         if number == next {
             let at = offset(self.object_commits.len());
             self.object_commits.push(ObjectCommit::new(id));
-            self.all.push(Commit::unread(Source::Object(at)));
+            self.all.push(Commit::unread(CommitSource::Object(at)));
         }
         number
     }
@@ -195,11 +195,11 @@ impl Commits {
         let Some(commit) = self.all.get_mut(index(number)) else {
             return u32::MAX;
         };
-        if let Source::Object(at) = commit.source {
+        if let CommitSource::Object(at) = commit.source {
             return at;
         }
         let at = offset(self.object_commits.len());
-        commit.source = Source::Object(at);
+        commit.source = CommitSource::Object(at);
         self.object_commits.push(ObjectCommit::new(id));
         at
     }
@@ -266,7 +266,7 @@ impl Commits {
         let Some(commit) = self.all.get(index(number)).filter(|commit| !commit.is_read) else {
             return Ok(());
         };
-        if let Source::Graph(position) = commit.source
+        if let CommitSource::Graph(position) = commit.source
             && self.read_in_graph(number, position)
         {
             self.objects.say_grafts();
@@ -341,7 +341,7 @@ impl Commits {
             let number = self.number_of(&id);
             let commit = self.get(number).filter(|commit| !commit.is_read);
             if let Some(Commit {
-                source: Source::Object(at),
+                source: CommitSource::Object(at),
                 ..
             }) = commit.cloned()
             {
@@ -442,11 +442,11 @@ impl Commits {
     /// Returns the tree of the commit `number`, which was read.
     pub(super) fn tree_of(&self, number: Number) -> Option<ObjectId> {
         match self.get(number)?.source {
-            Source::Graph(position) => {
+            CommitSource::Graph(position) => {
                 let graph = self.graph()?;
                 graph.tree_at(position)
             }
-            Source::Object(at) => self.object_commits.get(index(at))?.tree,
+            CommitSource::Object(at) => self.object_commits.get(index(at))?.tree,
         }
     }
 }
@@ -459,7 +459,7 @@ impl ObjectCommit {
 }
 
 impl Commit {
-    fn unread(source: Source) -> Self {
+    fn unread(source: CommitSource) -> Self {
         Self {
             time_s: 0,
             source,
@@ -510,7 +510,7 @@ fn number_at(position: u32, numbers_by_position: &mut [u32], all: &mut Vec<Commi
         return Number::MAX;
     };
     if *slot == 0 {
-        all.push(Commit::unread(Source::Graph(position)));
+        all.push(Commit::unread(CommitSource::Graph(position)));
         *slot = offset(all.len());
     }
     slot.saturating_sub(1)

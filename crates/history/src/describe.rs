@@ -7,7 +7,7 @@ mod context;
 mod error;
 mod index;
 mod names;
-mod question;
+mod options;
 mod table;
 mod tag_object;
 mod targets;
@@ -19,7 +19,7 @@ use gix_object::Kind;
 
 use self::context::abbreviated;
 use self::names::Names;
-use self::question::TAGS;
+use self::options::TAGS;
 use self::table::Rank;
 use super::commits::{Commits, Number};
 use super::revision::Memory;
@@ -28,11 +28,11 @@ use vigil_model::raw_text::text_bytes;
 pub use self::contains::{NameRevResult, contains};
 pub use self::context::Context;
 pub use self::error::Error;
-pub use self::question::{CANDIDATES_MAX, Question};
+pub use self::options::{CANDIDATES_MAX, DescribeOptions};
 
 /// Describes commits and blobs of one repository. The names are read once; each commit is read once.
 pub struct Describer<'a> {
-    question: &'a Question,
+    options: &'a DescribeOptions,
     context: Context<'a>,
     names: Names<'a>,
     commits: Commits,
@@ -60,7 +60,7 @@ impl<'a> Describer<'a> {
     /// # Errors
     /// There are no names, and ids are not acceptable; or a reference or object cannot be read.
     pub fn new(
-        question: &'a Question,
+        options: &'a DescribeOptions,
         context: Context<'a>,
         revisions: &[BString],
     ) -> Result<Self, Error> {
@@ -90,7 +90,7 @@ impl<'a> Describer<'a> {
             commits = Commits::new(context.objects);
         }
         let had_said_before_names = context.objects.reported_once();
-        let mut names = Names::read(question, context, &commits, commit)?;
+        let mut names = Names::read(options, context, &commits, commit)?;
         if context.objects.history().has_replacements() {
             // A missing replacement is an error or not depending on what is known of the replaced object.
             resolve_again(&mut only);
@@ -103,11 +103,11 @@ impl<'a> Describer<'a> {
             commits = Commits::new(context.objects);
             names = names.read_again(&commits)?;
         }
-        if names.is_empty() && !question.always {
+        if names.is_empty() && !options.always {
             return Err(Error::NoNames);
         }
         let mut describer = Self {
-            question,
+            options,
             context,
             names,
             commits,
@@ -129,7 +129,7 @@ impl<'a> Describer<'a> {
         if let Some(start) = self.start.take() {
             self.clear_from(start);
         }
-        if self.question.is_debugged {
+        if self.options.is_debugged {
             self.messages
                 .push([b"describe ", name.as_bytes()].concat().into());
         }
@@ -192,7 +192,7 @@ impl<'a> Describer<'a> {
 
     /// Returns the name with this number as it is shown. A tag object contains its own name.
     fn shown(&mut self, number: u32) -> Result<BString, Error> {
-        let all = self.question.all;
+        let all = self.options.all;
         let path = BString::from(self.names.path(number));
         let Some(name) = self.names.get_mut(number) else {
             return Ok(path);
@@ -245,7 +245,7 @@ impl<'a> Describer<'a> {
     }
 
     fn abbreviated(&self, id: &ObjectId) -> Result<BString, Error> {
-        abbreviated(id, self.question.abbreviation, self.context)
+        abbreviated(id, self.options.abbreviation, self.context)
     }
 
     /// Clears the flags that a search from `start` set.

@@ -140,9 +140,9 @@ impl Loaded {
         memory: &Memory,
     ) -> Result<(), Error> {
         let options = Options::default();
-        let answer = resolve_in_context(name, &options, repository, refs, objects, memory);
-        self.messages.extend(answer.messages);
-        let id = match answer.outcome {
+        let resolution = resolve_in_context(name, &options, repository, refs, objects, memory);
+        self.messages.extend(resolution.messages);
+        let id = match resolution.outcome {
             Ok(found) => found.id,
             Err(Unresolved::Fatal(text)) => return Err(Error::Fatal(text)),
             Err(Unresolved::Failed(error)) => return Err(error.into()),

@@ -175,7 +175,7 @@ impl From<index_file::Error> for Unresolved {
 
 /// The result of resolving a name, and git's messages.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Resolution {
     /// Whole lines for stderr, without line feeds.
     pub messages: Vec<BString>,
     /// The object, or why there is none.
@@ -193,11 +193,11 @@ pub fn resolve_in_context(
     refs: &Refs,
     objects: &Objects,
     memory: &Memory,
-) -> Answer {
+) -> Resolution {
     let mut resolver = Resolver::new(Some(repository), refs, objects, memory);
     let outcome = resolver.resolve(name, options);
     resolver.collect_messages();
-    Answer {
+    Resolution {
         messages: resolver.messages,
         outcome,
     }

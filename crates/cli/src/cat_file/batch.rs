@@ -287,9 +287,9 @@ impl<'a> Lines<'a> {
                     skips_check_of_ids: true,
                     ..revision::Options::default()
                 };
-                let answer = self.sources.resolve(name, &options);
-                say(&answer.messages);
-                match answer.outcome {
+                let resolution = self.sources.resolve(name, &options);
+                say(&resolution.messages);
+                match resolution.outcome {
                     Ok(found) => RequestedObject {
                         id: found.id,
                         name: Some(name),

@@ -46,9 +46,9 @@ pub(super) fn print(
         requires_path: path.is_none() && is_transformed,
         ..revision::Options::default()
     };
-    let answer = sources.resolve(name, &options);
-    say(&answer.messages);
-    let found = match answer.outcome {
+    let resolution = sources.resolve(name, &options);
+    say(&resolution.messages);
+    let found = match resolution.outcome {
         Ok(found) => found,
         Err(why) if why.is_fatal() => return Err(Failure::of_name(why)),
         Err(_) => return Err(not_valid(name).into()),

@@ -15,7 +15,7 @@ use vigil_git::refs::Refs;
 use vigil_git::remote_objects::RemoteObjects;
 use vigil_git::repository::Repository;
 use vigil_history::mailmap::{Loaded, Mailmap};
-use vigil_history::revision::{self, Answer, Memory, Unresolved};
+use vigil_history::revision::{self, Memory, Resolution, Unresolved};
 use vigil_model::ObjectId;
 use vigil_model::raw_text::message_bytes;
 use vigil_objects::{Kind, ObjectStore};
@@ -118,9 +118,9 @@ impl Sources {
     }
 
     /// Resolves `name`.
-    pub(super) fn resolve(&self, name: &BStr, options: &revision::Options) -> Answer {
+    pub(super) fn resolve(&self, name: &BStr, options: &revision::Options) -> Resolution {
         let own = self.with_native_id(name);
-        let mut answer = revision::resolve_in_context(
+        let mut resolution = revision::resolve_in_context(
             own.as_ref().map_or(name, |own| own.as_bstr()),
             options,
             &self.repository,
@@ -129,14 +129,14 @@ impl Sources {
             &self.memory,
         );
         if let Some(own) = own
-            && let Err(Unresolved::Fatal(text)) = &mut answer.outcome
+            && let Err(Unresolved::Fatal(text)) = &mut resolution.outcome
             && let Some((own, rest)) = own.split_at_checked(self.hex_len)
             && let Some(given) = name.strip_suffix(rest)
         {
             // Messages show the name that was given.
             *text = text.replace(own, given).into();
         }
-        answer
+        resolution
     }
 
     /// Returns whether printed paths have bytes from 0x80 on escaped.

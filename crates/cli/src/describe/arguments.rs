@@ -1,7 +1,7 @@
 //! The command line of `vigil describe`.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_history::describe::{CANDIDATES_MAX, Question};
+use vigil_history::describe::{CANDIDATES_MAX, DescribeOptions};
 
 use crate::options::{Argument, Entry, Given, Table, integer, parse};
 use crate::reply::Reply;
@@ -106,7 +106,7 @@ git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>...]
 /// The parsed command line.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    pub question: Question,
+    pub options: DescribeOptions,
     /// `--contains`.
     pub contains: bool,
     /// The mark of `--dirty`.
@@ -130,7 +130,7 @@ impl Arguments {
 
     fn apply(&mut self, key: Key, given: Given<'_>) -> Result<(), Reply> {
         let is_set = given != Given::Negated;
-        let question = &mut self.question;
+        let options = &mut self.options;
         let mark_or = |default: &str| match given {
             Given::Bare => Some(default.into()),
             Given::With(mark) => Some(mark.to_owned()),
@@ -138,25 +138,25 @@ impl Arguments {
         };
         match key {
             Key::Contains => self.contains = is_set,
-            Key::Debug => question.is_debugged = is_set,
-            Key::All => question.all = is_set,
-            Key::Tags => question.tags = is_set,
-            Key::Long => question.long = is_set,
-            Key::FirstParent => question.first_parent = is_set,
-            Key::Abbrev => question.abbreviation = digits(given)?,
-            Key::ExactMatch if is_set => question.candidates = 0,
-            Key::ExactMatch => question.candidates = Question::default().candidates,
+            Key::Debug => options.is_debugged = is_set,
+            Key::All => options.all = is_set,
+            Key::Tags => options.tags = is_set,
+            Key::Long => options.long = is_set,
+            Key::FirstParent => options.first_parent = is_set,
+            Key::Abbrev => options.abbreviation = digits(given)?,
+            Key::ExactMatch if is_set => options.candidates = 0,
+            Key::ExactMatch => options.candidates = DescribeOptions::default().candidates,
             Key::Candidates => {
                 let count = match given {
                     Given::With(count) => integer("candidates", count)?,
                     _ => 0,
                 };
                 let count = usize::try_from(count).unwrap_or(0);
-                question.candidates = count.min(CANDIDATES_MAX);
+                options.candidates = count.min(CANDIDATES_MAX);
             }
-            Key::Match => collect(&mut question.patterns, given),
-            Key::Exclude => collect(&mut question.excluded, given),
-            Key::Always => question.always = is_set,
+            Key::Match => collect(&mut options.patterns, given),
+            Key::Exclude => collect(&mut options.excluded, given),
+            Key::Always => options.always = is_set,
             Key::Dirty => self.dirty = mark_or("-dirty"),
             Key::Broken => self.broken = mark_or("-broken"),
         }
@@ -247,8 +247,8 @@ usage: git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>..
     fn the_last_word_on_an_option_counts() {
         let read = read("--match a --no-match --match=b --exact-match --no-exact-match --dirty --dirty=x --no-dirty c")
             .unwrap();
-        assert_eq!(read.question.patterns, ["b"]);
-        assert_eq!(read.question.candidates, 10);
+        assert_eq!(read.options.patterns, ["b"]);
+        assert_eq!(read.options.candidates, 10);
         assert_eq!(read.dirty, None);
         assert_eq!(read.revisions, ["c"]);
     }
@@ -263,18 +263,14 @@ usage: git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>..
             ("--abbrev=-3", Some(4)),
             ("--abbrev=20", Some(20)),
         ] {
-            assert_eq!(read(line).unwrap().question.abbreviation, digits, "{line}");
+            assert_eq!(read(line).unwrap().options.abbreviation, digits, "{line}");
         }
         for (line, candidates) in [
             ("--candidates=100", CANDIDATES_MAX),
             ("--candidates -1", 0),
             ("--no-candidates", 0),
         ] {
-            assert_eq!(
-                read(line).unwrap().question.candidates,
-                candidates,
-                "{line}"
-            );
+            assert_eq!(read(line).unwrap().options.candidates, candidates, "{line}");
         }
         let complaint = "error: option `abbrev' expects a numerical value\n";
         assert_eq!(read("--abbrev=").unwrap_err(), complaint);

@@ -61,13 +61,13 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
     Settings::of_any_command(repository, CommandScope::References, hint_color)
         .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     let Arguments {
-        question,
+        options,
         contains: asks_for_tips,
         dirty,
         broken,
         mut revisions,
     } = Arguments::parse(arguments)?;
-    if question.long && question.abbreviation == Some(0) {
+    if options.long && options.abbreviation == Some(0) {
         return Err(mutually_exclusive("options '--long' and '--abbrev=0'"));
     }
     // The process ends soon and frees everything at once.
@@ -85,10 +85,10 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         revisions.push("HEAD".into());
     }
     if asks_for_tips {
-        return Ok(reply_of(contains(&question, context, &revisions)));
+        return Ok(reply_of(contains(&options, context, &revisions)));
     }
     let mut reply = Reply::default();
-    let mut describer = match Describer::new(&question, context, &revisions) {
+    let mut describer = match Describer::new(&options, context, &revisions) {
         // The process ends soon: dropping this would only cost time.
         Ok(describer) => ManuallyDrop::new(describer),
         Err(error) => {

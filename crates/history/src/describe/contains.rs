@@ -11,7 +11,7 @@ use gix_object::Kind;
 
 use super::context::{Context, abbreviated};
 use super::error::Error;
-use super::question::{Question, prefix_of};
+use super::options::{DescribeOptions, prefix_of};
 use super::tag_object;
 use crate::commits::{Commits, GENERATION_UNKNOWN, Number};
 use crate::revision::Memory;
@@ -39,9 +39,13 @@ pub struct NameRevResult {
 }
 
 /// Names each of `revisions` by a reference whose history contains it.
-pub fn contains(question: &Question, context: Context<'_>, revisions: &[BString]) -> NameRevResult {
+pub fn contains(
+    options: &DescribeOptions,
+    context: Context<'_>,
+    revisions: &[BString],
+) -> NameRevResult {
     let mut contained = NameRevResult::default();
-    let result = NameRev::run(question, context, revisions, &mut contained);
+    let result = NameRev::run(options, context, revisions, &mut contained);
     contained.messages.extend(messages_of(context.objects));
     contained.failure = result.err();
     contained
@@ -80,14 +84,14 @@ struct BestName {
 }
 
 /// A reference, the id in it, the peeled id if that is known, and whether the name is to be shortened.
-type Found = (BString, ObjectId, Option<ObjectId>, bool);
+type MatchingRef = (BString, ObjectId, Option<ObjectId>, bool);
 
 /// Tag objects that were read ahead, in the order in which they are needed.
 struct TagsAhead(Peekable<vec::IntoIter<(ObjectId, Option<Tag>)>>);
 
 impl TagsAhead {
     /// Reads the targets in `found` that are not peeled, unless they are `commits` that were read.
-    fn of(found: &[Found], commits: &Commits, objects: &Objects) -> Self {
+    fn of(found: &[MatchingRef], commits: &Commits, objects: &Objects) -> Self {
         let asked = found.iter().filter_map(|(_, id, peeled, _)| {
             (peeled.is_none() && !commits.was_read(id)).then_some(*id)
         });
@@ -123,12 +127,15 @@ fn check_replacements(context: Context<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the references that `question` asks for.
-fn matching_references(question: &Question, context: Context<'_>) -> Result<Vec<Found>, Error> {
-    let patterns = Patterns::new(question);
+/// Returns the references that `options` ask for.
+fn matching_references(
+    options: &DescribeOptions,
+    context: Context<'_>,
+) -> Result<Vec<MatchingRef>, Error> {
+    let patterns = Patterns::new(options);
     let listing = context
         .objects
-        .list_peeled(context.refs, prefix_of(question).into())?;
+        .list_peeled(context.refs, prefix_of(options).into())?;
     let mut found = Vec::new();
     context
         .refs
@@ -136,7 +143,7 @@ fn matching_references(question: &Question, context: Context<'_>) -> Result<Vec<
             if !id.is_null()
                 && let Some(is_partial) = patterns.judge(name)
             {
-                let is_shortened = is_partial || !question.all;
+                let is_shortened = is_partial || !options.all;
                 found.push((BString::from(name), id.to_owned(), peeled, is_shortened));
             }
         })?;
@@ -173,7 +180,7 @@ struct NameRev {
 
 impl NameRev {
     fn run(
-        question: &Question,
+        options: &DescribeOptions,
         context: Context<'_>,
         revisions: &[BString],
         contained: &mut NameRevResult,
@@ -195,7 +202,7 @@ impl NameRev {
             }
         }
         naming.time_min_s = naming.time_min_s.saturating_sub(CUTOFF_SLOP_S);
-        naming.find_tips(question, context, messages)?;
+        naming.find_tips(options, context, messages)?;
         // Tags first, and older ones before later ones: better names then spread less.
         let mut order: Vec<usize> = (0..naming.tips.len()).collect();
         order.sort_by_key(|at| naming.tips.get(*at).map(|tip| (!tip.is_tag, tip.time_s)));
@@ -209,7 +216,7 @@ impl NameRev {
                     let Some(id) = naming.commits.id_of(number) else {
                         continue;
                     };
-                    if !question.always {
+                    if !options.always {
                         return Err(Error::Undescribed { id });
                     }
                     abbreviated(&id, None, context)?
@@ -283,17 +290,17 @@ impl NameRev {
         }
     }
 
-    /// Collects the references that `question` asks for.
+    /// Collects the references that `options` ask for.
     fn find_tips(
         &mut self,
-        question: &Question,
+        options: &DescribeOptions,
         context: Context<'_>,
         messages: &mut Vec<BString>,
     ) -> Result<(), Error> {
         let includes_broken =
             refs::includes_broken(&context.repository.environment).map_err(objects::Error::from)?;
         check_replacements(context)?;
-        let found = matching_references(question, context)?;
+        let found = matching_references(options, context)?;
         // Most are commits or lead to one.
         let commits = found.iter().map(|(_, id, peeled, _)| peeled.unwrap_or(*id));
         self.commits.read_ahead(commits);
@@ -333,7 +340,7 @@ impl NameRev {
     /// leads to none that may count; messages about that are appended to `messages`.
     fn target_of(
         &mut self,
-        (reference, id, peeled, _): &Found,
+        (reference, id, peeled, _): &MatchingRef,
         context: Context<'_>,
         following: &mut Following,
         messages: &mut Vec<BString>,
@@ -571,8 +578,8 @@ struct Patterns {
 }
 
 impl Patterns {
-    fn new(question: &Question) -> Self {
-        let folders: &[&str] = match question.all {
+    fn new(options: &DescribeOptions) -> Self {
+        let folders: &[&str] = match options.all {
             true => &["refs/tags/", "refs/heads/", "refs/remotes/"],
             false => &["refs/tags/"],
         };
@@ -587,8 +594,8 @@ impl Patterns {
             folders.iter().flat_map(below).collect()
         };
         Self {
-            wanted: all(&question.patterns),
-            excluded: all(&question.excluded),
+            wanted: all(&options.patterns),
+            excluded: all(&options.excluded),
         }
     }
 

@@ -29,7 +29,7 @@ impl Context<'_> {
         memory: &Memory,
         messages: &mut Vec<BString>,
     ) -> Result<Option<ObjectId>, Error> {
-        let answer = revision::resolve_in_context(
+        let resolution = revision::resolve_in_context(
             name,
             &revision::Options {
                 expands_index: true,
@@ -40,8 +40,8 @@ impl Context<'_> {
             self.objects,
             memory,
         );
-        messages.extend(answer.messages);
-        match answer.outcome {
+        messages.extend(resolution.messages);
+        match resolution.outcome {
             Ok(found) => Ok(Some(found.id)),
             Err(Unresolved::Fatal(text)) => Err(Error::Name { text }),
             Err(Unresolved::Failed(error)) => Err(error.into()),

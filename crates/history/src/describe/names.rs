@@ -9,28 +9,28 @@ use gix_hash::ObjectId;
 use super::context::Context;
 use super::error::Error;
 use super::index::{self, Index, Reference};
-use super::question::{Question, TAGS, prefix_of};
-use super::table::{Name, NewName, Rank, Table};
+use super::options::{DescribeOptions, TAGS, prefix_of};
+use super::table::{Name, NameTable, NewName, Rank};
 use super::targets::Targets;
 use crate::commits::{ById, Commits, first_bytes};
 use vigil_git::objects::{MANY, Tag};
 use vigil_git::refs::{Listing, Skim, SkimAction, Skimmed};
 use vigil_model::wildmatch::{Flags, wildmatch};
 
-/// The references that a question asks for, and their names.
+/// The references that the options ask for, and their names.
 ///
 /// If a single object is asked about, others are considered only if it has no name itself. Of packed references, only
 /// those that lead to an object in question become names.
 #[derive(Debug)]
 pub(super) struct Names<'a> {
-    question: &'a Question,
+    options: &'a DescribeOptions,
     context: Context<'a>,
     listing: Rc<Listing>,
     targets: Targets,
     is_empty: bool,
     /// The only object whose names were noted, because it has one.
     only: Option<ObjectId>,
-    table: Table,
+    table: NameTable,
     /// The references that were noted.
     index: Index,
     /// The number of objects that they lead to.
@@ -44,18 +44,18 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Reads the references that `question` asks for. The names of the object `only` are wanted first.
+    /// Reads the references that `options` ask for. The names of the object `only` are wanted first.
     pub(super) fn read(
-        question: &'a Question,
+        options: &'a DescribeOptions,
         context: Context<'a>,
         commits: &Commits,
         only: Option<ObjectId>,
     ) -> Result<Self, Error> {
         let listing = context
             .objects
-            .list_peeled(context.refs, prefix_of(question).into())?;
-        let listing = listing.first_per_object(|name| is_wanted(question, name))?;
-        let mut names = Self::unread(question, context, Rc::new(listing));
+            .list_peeled(context.refs, prefix_of(options).into())?;
+        let listing = listing.first_per_object(|name| is_wanted(options, name))?;
+        let mut names = Self::unread(options, context, Rc::new(listing));
         // git reads the names before anything else.
         context.objects.forget_known();
         names.read_all(only, commits)?;
@@ -66,22 +66,22 @@ impl<'a> Names<'a> {
     pub(super) fn read_again(self, commits: &Commits) -> Result<Self, Error> {
         let mut names = Self {
             targets: self.targets.only_ahead(),
-            ..Self::unread(self.question, self.context, self.listing)
+            ..Self::unread(self.options, self.context, self.listing)
         };
         names.context.objects.forget_known();
         names.read_all(None, commits)?;
         Ok(names)
     }
 
-    fn unread(question: &'a Question, context: Context<'a>, listing: Rc<Listing>) -> Self {
+    fn unread(options: &'a DescribeOptions, context: Context<'a>, listing: Rc<Listing>) -> Self {
         Self {
-            question,
+            options,
             context,
             listing,
             targets: Targets::default(),
             is_empty: true,
             only: None,
-            table: Table::default(),
+            table: NameTable::default(),
             index: Index::default(),
             count: 0,
             has_annotated: false,
@@ -110,7 +110,7 @@ impl<'a> Names<'a> {
     /// Notes the places of all references; of packed ones, nothing else. Once the object `only` has a name, only its
     /// own names are noted.
     fn read_all(&mut self, only: Option<ObjectId>, commits: &Commits) -> Result<(), Error> {
-        let question = self.question;
+        let options = self.options;
         // If this is not the first time, the results of the first are used again.
         let is_first = self.count == 0;
         self.targets.begin(is_first);
@@ -129,22 +129,22 @@ impl<'a> Names<'a> {
             only,
             has_only: false,
             has_tag: false,
-            enough: match question.counts_lightweight() {
+            enough: match options.counts_lightweight() {
                 true => usize::MAX,
-                false => question.candidates,
+                false => options.candidates,
             },
         });
         let is_empty = Cell::new(self.is_empty);
-        let look = |record: &Skimmed<'_>| match is_wanted(question, record.name) {
+        let look = |record: &Skimmed<'_>| match is_wanted(options, record.name) {
             true => {
                 is_empty.set(false);
-                all.borrow_mut().note(record, digits.as_deref(), question)
+                all.borrow_mut().note(record, digits.as_deref(), options)
             }
             false => SkimAction::Skip,
         };
         let read = self.for_each_wanted(&look, commits, |_, new| {
             is_empty.set(false);
-            all.borrow_mut().take(new, question);
+            all.borrow_mut().take(new, options);
             Ok(())
         });
         self.is_empty = is_empty.get();
@@ -165,13 +165,13 @@ impl<'a> Names<'a> {
         commits: &Commits,
         mut take: impl FnMut(&mut Self, NewName<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (question, context) = (self.question, self.context);
+        let (options, context) = (self.options, self.context);
         let mut failure = None;
         let listing = Rc::clone(&self.listing);
         context
             .refs
             .for_each_listed(&listing, Some(skim), |reference, id, peeled| {
-                if failure.is_some() || !is_wanted(question, reference) {
+                if failure.is_some() || !is_wanted(options, reference) {
                     return;
                 }
                 let target = match peeled {
@@ -179,7 +179,7 @@ impl<'a> Names<'a> {
                     None => self.targets.find(id, context, commits),
                 };
                 let taken = target.and_then(|target| {
-                    take(self, new_name(question, reference, id.to_owned(), target))
+                    take(self, new_name(options, reference, id.to_owned(), target))
                 });
                 failure = taken.err();
             })?;
@@ -290,7 +290,7 @@ impl<'a> Names<'a> {
                 }
                 Reference::Packed(at) => {
                     let new = packed_at(&self.listing, at)
-                        .and_then(|record| packed_name(self.question, record))
+                        .and_then(|record| packed_name(self.options, record))
                         .filter(|new| new.peeled == *id)?;
                     Some(self.table.push(new))
                 }
@@ -327,7 +327,7 @@ struct RankedNames {
 /// The state of reading all references.
 struct Collector {
     listing: Rc<Listing>,
-    table: Table,
+    table: NameTable,
     index: Index,
     /// The number of objects that they lead to.
     count: usize,
@@ -349,7 +349,7 @@ impl Collector {
         &mut self,
         record: &Skimmed<'_>,
         digits: Option<&str>,
-        question: &Question,
+        options: &DescribeOptions,
     ) -> SkimAction {
         let has_no_tag_object = record.peeled.is_none();
         if has_no_tag_object && (self.has_tag || self.count >= self.enough) {
@@ -368,16 +368,15 @@ impl Collector {
             return SkimAction::Parse;
         };
         self.has_annotated |= !has_no_tag_object;
-        let is_tag = !question.all || record.name.starts_with(b"refs/tags/");
+        let is_tag = !options.all || record.name.starts_with(b"refs/tags/");
         if is_only {
-            self.note_only_object(has_no_tag_object, is_tag, question);
+            self.note_only_object(has_no_tag_object, is_tag, options);
         }
         if !self.has_others(first, Target::Digits(target)) {
             self.count = self.count.saturating_add(1);
         } else if has_no_tag_object
             && is_tag
-            && (!question.all
-                || self.has_no_worse(first, Target::Digits(target), Rank::Lightweight))
+            && (!options.all || self.has_no_worse(first, Target::Digits(target), Rank::Lightweight))
         {
             // Of tags without a tag object, none is better than the first.
             return SkimAction::SkipSameTarget;
@@ -387,7 +386,7 @@ impl Collector {
     }
 
     /// Adds a name.
-    fn take(&mut self, new: NewName<'_>, question: &Question) {
+    fn take(&mut self, new: NewName<'_>, options: &DescribeOptions) {
         let target = new.peeled;
         let has_no_tag_object = new.id == target;
         let is_only = self.only == Some(target);
@@ -396,7 +395,7 @@ impl Collector {
         }
         self.has_annotated |= !has_no_tag_object;
         if is_only {
-            self.note_only_object(has_no_tag_object, new.is_tag, question);
+            self.note_only_object(has_no_tag_object, new.is_tag, options);
         }
         let first = first_bytes(&target);
         if !self.has_others(first, Target::Id(target)) {
@@ -410,8 +409,13 @@ impl Collector {
     }
 
     /// Notes that a reference leads to the object `only`.
-    fn note_only_object(&mut self, has_no_tag_object: bool, is_tag: bool, question: &Question) {
-        let counts = !has_no_tag_object || question.counts_lightweight();
+    fn note_only_object(
+        &mut self,
+        has_no_tag_object: bool,
+        is_tag: bool,
+        options: &DescribeOptions,
+    ) {
+        let counts = !has_no_tag_object || options.counts_lightweight();
         self.has_only |= counts;
         self.has_tag |= counts && (is_tag || !has_no_tag_object);
     }
@@ -483,34 +487,34 @@ fn packed_at(listing: &Listing, at: u32) -> Option<Skimmed<'_>> {
 }
 
 /// Makes a name of the packed reference `record`.
-fn packed_name<'a>(question: &Question, record: Skimmed<'a>) -> Option<NewName<'a>> {
+fn packed_name<'a>(options: &DescribeOptions, record: Skimmed<'a>) -> Option<NewName<'a>> {
     let id = ObjectId::from_hex(record.id).ok()?;
     let peeled = ObjectId::from_hex(record.target()).ok()?;
-    Some(new_name(question, record.name, id, (peeled, None)))
+    Some(new_name(options, record.name, id, (peeled, None)))
 }
 
 /// Makes a name of `reference`, which contains `id` and leads to `peeled`.
 fn new_name<'a>(
-    question: &Question,
+    options: &DescribeOptions,
     reference: &'a BStr,
     id: ObjectId,
     (peeled, tag): (ObjectId, Option<Box<Tag>>),
 ) -> NewName<'a> {
-    let path = reference.strip_prefix(prefix_of(question).as_bytes());
+    let path = reference.strip_prefix(prefix_of(options).as_bytes());
     let path = path.unwrap_or(reference);
     NewName {
         path,
-        is_tag: !question.all || path.starts_with(TAGS),
+        is_tag: !options.all || path.starts_with(TAGS),
         id,
         peeled,
         tag,
     }
 }
 
-/// Whether the patterns of `question` allow the reference `name`. They are matched with names of tags, branches and
+/// Whether the patterns of `options` allow the reference `name`. They are matched with names of tags, branches and
 /// remote branches without the common prefix of each of these.
-fn is_wanted(question: &Question, name: &BStr) -> bool {
-    let (wanted, excluded) = (&question.patterns, &question.excluded);
+fn is_wanted(options: &DescribeOptions, name: &BStr) -> bool {
+    let (wanted, excluded) = (&options.patterns, &options.excluded);
     if wanted.is_empty() && excluded.is_empty() {
         return true;
     }

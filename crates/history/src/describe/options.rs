@@ -12,7 +12,7 @@ pub(crate) const CANDIDATES_DEFAULT: usize = 10;
 
 /// The options of `git describe`.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct DescribeOptions {
     /// `--all`: any reference counts.
     pub all: bool,
     /// `--tags`: lightweight tags count, too.
@@ -36,7 +36,7 @@ pub struct Question {
     pub excluded: Vec<BString>,
 }
 
-impl Default for Question {
+impl Default for DescribeOptions {
     fn default() -> Self {
         Self {
             all: false,
@@ -53,7 +53,7 @@ impl Default for Question {
     }
 }
 
-impl Question {
+impl DescribeOptions {
     /// Whether lightweight tags count as names.
     pub(super) fn counts_lightweight(&self) -> bool {
         self.all || self.tags
@@ -65,9 +65,9 @@ impl Question {
     }
 }
 
-/// Returns the common prefix of the references that `question` asks for.
-pub(super) fn prefix_of(question: &Question) -> &'static str {
-    if question.all { "refs/" } else { "refs/tags/" }
+/// Returns the common prefix of the references that `options` ask for.
+pub(super) fn prefix_of(options: &DescribeOptions) -> &'static str {
+    if options.all { "refs/" } else { "refs/tags/" }
 }
 
 /// The prefix of tags where they are shown among other references.

@@ -75,13 +75,13 @@ impl NewName<'_> {
 
 /// Names by number.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct NameTable {
     all: Vec<Name>,
     /// The paths of all names.
     text: Vec<u8>,
 }
 
-impl Table {
+impl NameTable {
     /// Adds a name, and returns its number.
     pub(super) fn push(&mut self, new: NewName<'_>) -> u32 {
         let number = offset(self.all.len());

@@ -40,7 +40,7 @@ fn ours(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String)
 }
 
 fn ours_at(context: Context<'_>, options: &[&str], names: &[&str]) -> (String, String) {
-    let question = question(options);
+    let parsed = parse(options);
     let (mut stdout, mut stderr) = (String::new(), String::new());
     let mut say = |messages: Vec<BString>, failure: Option<&Error>| {
         for line in messages {
@@ -52,7 +52,7 @@ fn ours_at(context: Context<'_>, options: &[&str], names: &[&str]) -> (String, S
     };
     if options.contains(&"--contains") {
         let names: Vec<BString> = names.iter().map(|name| BString::from(*name)).collect();
-        let contained = contains(&question, context, &names);
+        let contained = contains(&parsed, context, &names);
         say(contained.messages, contained.failure.as_ref());
         for name in contained.names {
             writeln!(stdout, "{name}").unwrap();
@@ -60,7 +60,7 @@ fn ours_at(context: Context<'_>, options: &[&str], names: &[&str]) -> (String, S
         return (stdout, stderr);
     }
     let revisions: Vec<BString> = names.iter().map(|name| BString::from(*name)).collect();
-    let mut describer = match Describer::new(&question, context, &revisions) {
+    let mut describer = match Describer::new(&parsed, context, &revisions) {
         Ok(describer) => describer,
         Err(error) => {
             let messages = context
@@ -83,29 +83,29 @@ fn ours_at(context: Context<'_>, options: &[&str], names: &[&str]) -> (String, S
     (stdout, stderr)
 }
 
-fn question(options: &[&str]) -> Question {
-    let mut question = Question::default();
+fn parse(options: &[&str]) -> DescribeOptions {
+    let mut parsed = DescribeOptions::default();
     for option in options {
         match option.split_once('=') {
             None => match *option {
-                "--all" => question.all = true,
-                "--tags" => question.tags = true,
-                "--long" => question.long = true,
-                "--first-parent" => question.first_parent = true,
-                "--always" => question.always = true,
-                "--exact-match" => question.candidates = 0,
-                "--debug" => question.is_debugged = true,
+                "--all" => parsed.all = true,
+                "--tags" => parsed.tags = true,
+                "--long" => parsed.long = true,
+                "--first-parent" => parsed.first_parent = true,
+                "--always" => parsed.always = true,
+                "--exact-match" => parsed.candidates = 0,
+                "--debug" => parsed.is_debugged = true,
                 "--contains" => {}
                 other => panic!("{other}"),
             },
-            Some(("--abbrev", digits)) => question.abbreviation = digits.parse().ok(),
-            Some(("--candidates", count)) => question.candidates = count.parse().unwrap(),
-            Some(("--match", pattern)) => question.patterns.push(pattern.into()),
-            Some(("--exclude", pattern)) => question.excluded.push(pattern.into()),
+            Some(("--abbrev", digits)) => parsed.abbreviation = digits.parse().ok(),
+            Some(("--candidates", count)) => parsed.candidates = count.parse().unwrap(),
+            Some(("--match", pattern)) => parsed.patterns.push(pattern.into()),
+            Some(("--exclude", pattern)) => parsed.excluded.push(pattern.into()),
             Some(other) => panic!("{other:?}"),
         }
     }
-    question
+    parsed
 }
 
 fn compare(sandbox: &Sandbox, options: &[&str], names: &[&str], remark: &str) {

@@ -28,7 +28,7 @@ struct Candidate {
 }
 
 /// The result of a walk.
-struct Found {
+struct WalkResult {
     /// The nearest first.
     candidates: Vec<Candidate>,
     queue: Queue,
@@ -43,29 +43,29 @@ struct Found {
 impl Describer<'_> {
     /// Returns the description of the commit `id`, without a mark for a dirty working tree.
     pub(super) fn describe_commit(&mut self, id: &ObjectId) -> Result<BString, Error> {
-        let question = self.question;
+        let options = self.options;
         if let Some(name) = self.names.find(id, &self.commits)?
             && self.counts(name)
         {
             let mut text = self.shown(name)?;
             if let Some(name) = self.names.get(name)
-                && (name.is_misnamed || question.long)
+                && (name.is_misnamed || options.long)
             {
                 let target = name.tag.as_ref().map_or(*id, |tag| tag.target);
                 self.append_distance(&mut text, 0, &target)?;
             }
             return Ok(text);
         }
-        if question.candidates == 0 {
+        if options.candidates == 0 {
             return Err(Error::NotExact { id: *id });
         }
-        if question.is_debugged {
+        if options.is_debugged {
             self.messages
                 .push("No exact match on refs or tags, searching to describe".into());
         }
         let start = self.commits.number_of(id);
         self.start = Some(start);
-        let Found {
+        let WalkResult {
             mut candidates,
             mut queue,
             mut seen,
@@ -73,7 +73,7 @@ impl Describer<'_> {
             met_lightweight,
         } = self.search(start)?;
         let Some(best) = candidates.first_mut() else {
-            if question.always {
+            if options.always {
                 return self.abbreviated(id);
             }
             let commits = &self.commits;
@@ -96,7 +96,7 @@ impl Describer<'_> {
         }
         let rest = finish_depth(&mut self.commits, &mut queue, best, &mut self.messages)?;
         let (best_id, depth) = (best.id, best.depth);
-        if question.is_debugged {
+        if options.is_debugged {
             self.explain(&candidates, seen.saturating_add(rest), gave_up_on)?;
         }
         let Some(best_name) = self.names.best_of(&best_id)? else {
@@ -107,7 +107,7 @@ impl Describer<'_> {
             .names
             .get(best_name)
             .is_some_and(|name| name.is_misnamed);
-        if is_misnamed || question.abbreviation != Some(0) {
+        if is_misnamed || options.abbreviation != Some(0) {
             self.append_distance(&mut text, depth, id)?;
         }
         Ok(text)
@@ -116,18 +116,18 @@ impl Describer<'_> {
     /// Whether the name may be an answer.
     fn counts(&self, name: u32) -> bool {
         let name = self.names.get(name);
-        name.is_some_and(|name| self.question.counts(name.rank))
+        name.is_some_and(|name| self.options.counts(name.rank))
     }
 
     /// Searches the history of `start` for names.
-    fn search(&mut self, start: Number) -> Result<Found, Error> {
-        let question = self.question;
+    fn search(&mut self, start: Number) -> Result<WalkResult, Error> {
+        let options = self.options;
         let count = self.names.count(&self.commits)?;
         if !std::mem::replace(&mut self.has_looked, true) {
             self.look_up_all_names()?;
         }
         self.collect_messages();
-        let enough = question.candidates.min(count);
+        let enough = options.candidates.min(count);
         let commits = &mut self.commits;
         commits.read_or_report(start, &mut self.messages)?;
         if let Some(commit) = commits.get_mut(start) {
@@ -135,7 +135,7 @@ impl Describer<'_> {
         }
         let mut queue = Queue::default();
         queue.push(start, commits.time_of(start));
-        let mut found = Found {
+        let mut result = WalkResult {
             candidates: Vec::new(),
             queue: Queue::default(),
             seen: 0,
@@ -144,17 +144,17 @@ impl Describer<'_> {
         };
         // If no candidate is possible, the walk is needed only for the messages about missing commits, and a history
         // in the commit-graph causes none.
-        let only_lightweight = !question.counts_lightweight()
+        let only_lightweight = !options.counts_lightweight()
             && !self.names.has_annotated()
             && commits.is_in_graph(start);
-        if only_lightweight && question.always {
-            return Ok(found);
+        if only_lightweight && options.always {
+            return Ok(result);
         }
         let mut has_annotated = false;
         while let Some(number) = queue.pop() {
-            found.seen = found.seen.saturating_add(1);
-            if found.candidates.len() == enough {
-                found.gave_up_on = Some(number);
+            result.seen = result.seen.saturating_add(1);
+            if result.candidates.len() == enough {
+                result.gave_up_on = Some(number);
                 break;
             }
             let id = match self.names.may_be_of(commits.first_bytes_of(number)) {
@@ -167,35 +167,35 @@ impl Describer<'_> {
             };
             // git gives no name to a commit whose object is lost.
             if let (Some(id), Some(rank)) = (id, rank)
-                && (question.counts(rank) || !found.met_lightweight)
+                && (options.counts(rank) || !result.met_lightweight)
                 && commits.is_stored(number)
             {
-                if question.counts(rank) {
-                    let flag = 2 << found.candidates.len();
-                    found.candidates.push(Candidate {
+                if options.counts(rank) {
+                    let flag = 2 << result.candidates.len();
+                    result.candidates.push(Candidate {
                         id,
                         rank,
-                        depth: found.seen.saturating_sub(1),
+                        depth: result.seen.saturating_sub(1),
                         flag,
                     });
                     commits.add_flags(number, flag);
                     has_annotated |= rank == Rank::Annotated;
                 } else {
-                    found.met_lightweight = true;
+                    result.met_lightweight = true;
                     if only_lightweight {
                         break;
                     }
                 }
             }
             let flags = commits.flags_of(number);
-            for candidate in &mut found.candidates {
+            for candidate in &mut result.candidates {
                 candidate.depth += usize::from(flags & candidate.flag == 0);
             }
             // The only remaining path continues from commits that the best candidates contain.
             if has_annotated && queue.is_empty() {
-                let best = best_flags(&found.candidates);
+                let best = best_flags(&result.candidates);
                 if flags & best == best {
-                    if question.is_debugged {
+                    if options.is_debugged {
                         let id = commits.id_of(number);
                         let id = id.map(|id| id.to_string()).unwrap_or_default();
                         self.messages
@@ -204,7 +204,7 @@ impl Describer<'_> {
                     break;
                 }
             }
-            let parents_max = match question.first_parent {
+            let parents_max = match options.first_parent {
                 true => 1,
                 false => usize::MAX,
             };
@@ -212,9 +212,9 @@ impl Describer<'_> {
             push_parents(commits, number, parents_max, &mut queue, messages)?;
         }
         // A stable sort: of equal depth, the one that was found first is better.
-        found.candidates.sort_by_key(|candidate| candidate.depth);
-        found.queue = queue;
-        Ok(found)
+        result.candidates.sort_by_key(|candidate| candidate.depth);
+        result.queue = queue;
+        Ok(result)
     }
 
     /// Looks up the commits of all names, as git does before its first search, when it repeats its messages about them.
@@ -250,7 +250,7 @@ impl Describer<'_> {
         self.messages
             .push(text_bytes(&format!("traversed {seen} commits")));
         if let Some(id) = gave_up_on.and_then(|number| self.commits.id_of(number)) {
-            let count = self.question.candidates;
+            let count = self.options.candidates;
             let line = format!("found {count} tags; gave up search at {id}");
             self.messages.push(text_bytes(&line));
         }

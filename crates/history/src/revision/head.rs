@@ -35,10 +35,10 @@ impl HeadByName {
         if has_namesake(refs)? {
             let (name, options) = (BStr::new("HEAD"), Options::default());
             let memory = Memory::new();
-            let answer = resolve_in_context(name, &options, repository, refs, objects, &memory);
-            messages = answer.messages;
+            let resolution = resolve_in_context(name, &options, repository, refs, objects, &memory);
+            messages = resolution.messages;
             if let Head::Branch { id: id @ None, .. } = &mut found {
-                *id = answer.outcome.ok().map(|resolved| resolved.id);
+                *id = resolution.outcome.ok().map(|resolved| resolved.id);
             }
         }
         Ok(Self {

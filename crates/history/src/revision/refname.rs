@@ -76,9 +76,9 @@ impl Resolver<'_> {
             }
             return Ok(id);
         }
-        let (base, entry) = match split_entry(name) {
-            Entry::Misplaced => return Err(Unresolved::Missing),
-            Entry::None { is_prior } => {
+        let (base, entry) = match split_log_suffix(name) {
+            LogSuffix::Misplaced => return Err(Unresolved::Missing),
+            LogSuffix::None { is_prior } => {
                 if is_prior
                     && let Prior::Found { target, .. } = self.prior(name)?
                     && target.len() == self.objects.hash_kind().len_in_hex()
@@ -88,7 +88,7 @@ impl Resolver<'_> {
                 }
                 (name, None)
             }
-            Entry::At(base, entry) => (base, Some(entry)),
+            LogSuffix::At(base, entry) => (base, Some(entry)),
         };
         if !base.is_empty() && is_only_dots(base) {
             return Err(Unresolved::Missing);
@@ -465,7 +465,7 @@ enum Prior {
 }
 
 /// The braces at the end of a name that refer to a log entry.
-enum Entry<'a> {
+enum LogSuffix<'a> {
     At(&'a BStr, &'a [u8]),
     /// There is none; the braces may be those of `@{-N}`.
     None {
@@ -475,7 +475,7 @@ enum Entry<'a> {
     Misplaced,
 }
 
-fn split_entry(name: &BStr) -> Entry<'_> {
+fn split_log_suffix(name: &BStr) -> LogSuffix<'_> {
     let mut is_prior = false;
     if name.ends_with(b"}") {
         // The braces are not empty.
@@ -484,7 +484,7 @@ fn split_entry(name: &BStr) -> Entry<'_> {
             let (base, mark) = name.split_at_checked(at).unwrap_or((name, b""));
             if mark.starts_with(b"@{-") {
                 if at != 0 {
-                    return Entry::Misplaced;
+                    return LogSuffix::Misplaced;
                 }
                 is_prior = true;
                 continue;
@@ -492,12 +492,12 @@ fn split_entry(name: &BStr) -> Entry<'_> {
             if UpstreamOrPush::parse(mark).is_none()
                 && let Some(entry) = mark.get(2..mark.len().saturating_sub(1))
             {
-                return Entry::At(base.as_bstr(), entry);
+                return LogSuffix::At(base.as_bstr(), entry);
             }
             break;
         }
     }
-    Entry::None { is_prior }
+    LogSuffix::None { is_prior }
 }
 
 /// Whether the name starts with an `@` that stands for HEAD: it is alone or before another mark.

@@ -116,7 +116,7 @@ impl OpenRepository {
         }
     }
 
-    fn answer(&self, name: &str, options: &Options) -> Answer {
+    fn answer(&self, name: &str, options: &Options) -> Resolution {
         let Self {
             repository,
             refs,
@@ -137,7 +137,7 @@ fn lines(messages: &[BString]) -> String {
 
 /// Renders `answer` like a program that prints `found` for an object, and dies with `otherwise` if there is none.
 fn rendered_answer(
-    answer: &Answer,
+    answer: &Resolution,
     found: impl Fn(&Resolved) -> Result<String, String>,
     otherwise: &str,
 ) -> TextOutput {
