@@ -23,7 +23,7 @@ use crate::bytes::bytes;
 
 /// One variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct ConfigItem {
     /// The section, without brackets.
     pub section: BString,
     /// The name within the section.
@@ -38,7 +38,7 @@ pub struct Item {
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The variables by number; one that is set later has a greater number.
-    items: BTreeMap<u64, Item>,
+    items: BTreeMap<u64, ConfigItem>,
     /// The number of each variable, by section and name.
     numbers: HashMap<BString, HashMap<BString, u64>>,
     next_number: u64,
@@ -65,7 +65,7 @@ impl Config {
             .map(|item| item.value.as_bstr())
     }
 
-    fn item(&self, section: &[u8], name: &[u8]) -> Option<&Item> {
+    fn item(&self, section: &[u8], name: &[u8]) -> Option<&ConfigItem> {
         let number = self.numbers.get(section.as_bstr())?.get(name.as_bstr())?;
         self.items.get(number)
     }
@@ -76,7 +76,7 @@ impl Config {
     }
 
     /// Returns the variables of a section, in the order in which they were set.
-    pub fn section(&self, section: &str) -> impl Iterator<Item = &Item> {
+    pub fn section(&self, section: &str) -> impl Iterator<Item = &ConfigItem> {
         let names = self.numbers.get(BStr::new(section)).into_iter().flatten();
         let mut numbers: Vec<u64> = names.map(|(_, number)| *number).collect();
         numbers.sort_unstable();
@@ -162,7 +162,7 @@ impl Config {
         value: impl Into<BString>,
         source: impl Into<BString>,
     ) {
-        self.add(Item {
+        self.add(ConfigItem {
             section: section.into(),
             name: name.into(),
             value: value.into(),
@@ -170,7 +170,7 @@ impl Config {
         });
     }
 
-    fn add(&mut self, item: Item) {
+    fn add(&mut self, item: ConfigItem) {
         let number = self.next_number;
         self.next_number = number.saturating_add(1);
         let names = self.numbers.entry(item.section.clone()).or_default();

@@ -288,15 +288,15 @@ impl Revlog {
     /// # Errors
     /// As for [`Self::text`].
     pub(crate) fn texts(&mut self, numbers: &[u32]) -> Result<Vec<Vec<u8>>, Abort> {
-        let mut found = Vec::with_capacity(numbers.len());
+        let mut pending = Vec::with_capacity(numbers.len());
         for number in numbers {
             self.check_is_plain(*number)?;
-            found.push(self.found(*number)?);
+            pending.push(self.pending(*number)?);
         }
         let mut unpacked = Unpacked::default();
-        let found = found.into_iter();
-        found
-            .map(|found| self.unpack(found, &mut unpacked))
+        let pending = pending.into_iter();
+        pending
+            .map(|pending| self.unpack(pending, &mut unpacked))
             .collect()
     }
 
@@ -317,12 +317,12 @@ impl Revlog {
 
     /// Returns the text that is stored, and checks its hash unless that is of another text.
     fn stored_text(&mut self, number: u32) -> Result<Vec<u8>, Abort> {
-        let found = self.found(number)?;
-        self.unpack(found, &mut Unpacked::default())
+        let pending = self.pending(number)?;
+        self.unpack(pending, &mut Unpacked::default())
     }
 
-    /// Finds the revision `number`, and reads the file with its chunks.
-    fn found(&mut self, number: u32) -> Result<Found, Abort> {
+    /// Finds the revision `number`, and reads the file with the chunks of its text.
+    fn pending(&mut self, number: u32) -> Result<PendingText, Abort> {
         let damaged = |what: &str| self.damaged(what);
         let revision = self.revision(number);
         let revision = revision.ok_or_else(|| damaged("there is none of this number"))?;
@@ -337,7 +337,7 @@ impl Revlog {
         let text_len = text_len.ok_or_else(|| damaged("it is too long"))?;
         let chain = self.chain(CHAIN_LEN_MAX, number).map_err(damaged)?;
         self.read_data(&chain)?;
-        Ok(Found {
+        Ok(PendingText {
             number,
             revision,
             text_len,
@@ -346,14 +346,18 @@ impl Revlog {
     }
 
     /// Returns the text of a revision that was found, and checks its hash, using the chunks that were unpacked `last`.
-    fn unpack<'r>(&'r self, found: Found, last: &mut Unpacked<'r>) -> Result<Vec<u8>, Abort> {
+    fn unpack<'r>(
+        &'r self,
+        pending: PendingText,
+        last: &mut Unpacked<'r>,
+    ) -> Result<Vec<u8>, Abort> {
         let damaged = |what: &str| self.damaged(what);
-        let Found {
+        let PendingText {
             number,
             revision,
             text_len,
             chain,
-        } = found;
+        } = pending;
         let mut room = chunks_len_max(text_len);
         last.keep_shared(&chain, room);
         let known = last.chunks.iter().map(|chunk| chunk.len());
@@ -475,7 +479,7 @@ impl Revlog {
 }
 
 /// A revision whose text is about to be put together.
-struct Found {
+struct PendingText {
     number: u32,
     revision: Revision,
     text_len: usize,

@@ -3,7 +3,7 @@
 use bstr::BString;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::{bytes, is_space};
-use vigil_hg::config::{Config, Item, ProcessContext};
+use vigil_hg::config::{Config, ConfigItem, ProcessContext};
 
 use super::arguments::Arguments;
 
@@ -57,7 +57,7 @@ pub(super) fn with_configured(
 /// It is an alias of another command, or one that only Mercurial understands.
 fn words_of_alias(
     config: &Config,
-    alias: &Item,
+    alias: &ConfigItem,
     arguments: &Arguments,
     process: &ProcessContext<'_>,
 ) -> Result<AddedWords, Abort> {
@@ -108,12 +108,12 @@ pub(super) fn refuse_alias(config: &Config, command: &[u8]) -> Result<(), Abort>
     alias(config, command).map_or(Ok(()), |alias| Err(refusal_of(alias)))
 }
 
-fn refusal_of(alias: &Item) -> Abort {
+fn refusal_of(alias: &ConfigItem) -> Abort {
     Abort::unsupported(bytes!("the alias '", alias.name, " = ", alias.value, "'"))
 }
 
 /// Returns the alias that the typed command may mean: the one of this name, or one that begins with it if it is abbreviated.
-fn alias<'c>(config: &'c Config, command: &[u8]) -> Option<&'c Item> {
+fn alias<'c>(config: &'c Config, command: &[u8]) -> Option<&'c ConfigItem> {
     let is_whole = command == b"st" || command == b"status";
     config.section("alias").find(|item| match is_whole {
         true => item.name == command,
@@ -122,7 +122,7 @@ fn alias<'c>(config: &'c Config, command: &[u8]) -> Option<&'c Item> {
 }
 
 /// Returns whether the command that this alias runs is itself the name of another alias.
-fn chains_to_another_alias(config: &Config, alias: &Item) -> bool {
+fn chains_to_another_alias(config: &Config, alias: &ConfigItem) -> bool {
     let first = alias.value.split(|byte| is_space(*byte)).next();
     let mut others = config
         .section("alias")

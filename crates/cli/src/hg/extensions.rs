@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::bytes;
-use vigil_hg::config::{Config, Item, ProcessContext, boolean};
+use vigil_hg::config::{Config, ConfigItem, ProcessContext, boolean};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::large_files::{LargeFiles, STAND_INS};
 use vigil_hg::line_endings::LineEndings;
@@ -106,7 +106,7 @@ const TEST_EXTENSION: &[u8] = b"/drawdag.py";
 const NAMING: [&str; 2] = ["firefoxtree", "remotenames"];
 
 /// Returns the extensions that are on, each with its short name.
-fn all(config: &Config) -> impl Iterator<Item = (&[u8], &Item)> {
+fn all(config: &Config) -> impl Iterator<Item = (&[u8], &ConfigItem)> {
     let all = config.section("extensions");
     let all = all.map(|item| (short_name(&item.name), item));
     all.filter(|(name, item)| {

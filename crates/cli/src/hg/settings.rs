@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
-use vigil_hg::config::{Config, Item, ProcessContext, boolean};
+use vigil_hg::config::{Config, ConfigItem, ProcessContext, boolean};
 use vigil_hg::repository::{Repository, Requirements};
 use vigil_hg::revision::is_sound_alias;
 use vigil_linux::stat::stat_path;
@@ -303,7 +303,7 @@ pub(super) fn unsupported_names<'n>(
     };
     // These are found without the language in which aliases are.
     let is_alone = matches!(&names[..], [name] if is_plain(name));
-    let is_sound = |item: &Item| is_sound_alias(item.name.as_bstr(), item.value.as_bstr());
+    let is_sound = |item: &ConfigItem| is_sound_alias(item.name.as_bstr(), item.value.as_bstr());
     let alias = config
         .section("revsetalias")
         .find(|item| is_used(&item.name) || !is_alone && !is_sound(item));
