@@ -34,7 +34,7 @@ const FAILED_SUBMODULES_MAX: usize = 100;
 
 /// What a look at the working tree found.
 #[derive(Debug)]
-pub struct Look {
+pub struct Dirtiness {
     /// Whether any tracked path differs between HEAD and index, or index and working tree.
     pub is_dirty: bool,
     /// The lines that git writes to stderr meanwhile.
@@ -66,7 +66,10 @@ pub enum LookError {
 ///
 /// # Errors
 /// git would fail, too.
-pub fn look_at_worktree(session: &mut Session, context: Context<'_>) -> Result<Look, LookError> {
+pub fn look_at_worktree(
+    session: &mut Session,
+    context: Context<'_>,
+) -> Result<Dirtiness, LookError> {
     let request = StatusRequest {
         untracked: UntrackedMode::No,
         as_diff_index: true,
@@ -78,7 +81,7 @@ pub fn look_at_worktree(session: &mut Session, context: Context<'_>) -> Result<L
             let messages = session.take_messages();
             let differs = differs_before(session, request, context, &error)?;
             if differs && !ends_refreshing(&error) {
-                return Ok(Look {
+                return Ok(Dirtiness {
                     is_dirty: true,
                     messages: session.take_messages(),
                 });
@@ -90,7 +93,7 @@ pub fn look_at_worktree(session: &mut Session, context: Context<'_>) -> Result<L
             });
         }
     };
-    Ok(Look {
+    Ok(Dirtiness {
         is_dirty: differs(session, &status, None, context)?,
         messages: status.warnings,
     })

@@ -54,7 +54,7 @@ use crate::hg_status::{HgQuestion, HgRequest, HgStatus, RecordedFiles, ScanInput
 use crate::hg_system::HgSystem;
 use crate::session::looked_at::{basis, looked_at};
 use crate::session::watch_basis::WatchPositions;
-use crate::session::watched::{ChangeFilter, FindingsKey, Found, WatchedFindings, top_of};
+use crate::session::watched::{ChangeFilter, FindingsKey, FreshOrKept, WatchedFindings, top_of};
 use crate::session::{Basis, WatchReport};
 use crate::state::{self, State};
 
@@ -558,8 +558,8 @@ impl<'k> WatchedQuestion<'k> {
         let found = watched.findings(key, filter, Vec::new, tracked, scan, None)?;
         watched.invalidate_entries(&system.look_again());
         Ok(match found {
-            Found::Fresh(findings) => Cow::Owned(*findings),
-            Found::Kept => watched.known().map(Cow::Borrowed).unwrap_or_default(),
+            FreshOrKept::Fresh(findings) => Cow::Owned(*findings),
+            FreshOrKept::Kept => watched.known().map(Cow::Borrowed).unwrap_or_default(),
         })
     }
 }

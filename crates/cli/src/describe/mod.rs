@@ -5,7 +5,7 @@ mod arguments;
 use std::mem::ManuallyDrop;
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::dirty::{Look, LookError, look_at_worktree, settings_of};
+use vigil_engine::dirty::{Dirtiness, LookError, look_at_worktree, settings_of};
 use vigil_engine::session::{Session, SessionError};
 use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
@@ -281,7 +281,7 @@ fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
         }
     };
     match looked {
-        Ok(Look { is_dirty, messages }) => {
+        Ok(Dirtiness { is_dirty, messages }) => {
             say(messages);
             Ok(is_dirty)
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use vigil_convert::converter::{self, Step, Treatment};
 use vigil_daemon::protocol::KnownBy;
 use vigil_engine::session::why::{
-    Beyond, Contents, Facts, Found, IgnoreRule, Pair, Reason, Tracked, Why,
+    Beyond, Contents, Facts, IgnoreRule, Pair, PathKind, Reason, Tracked, Why,
 };
 use vigil_model::timestamp::Timestamp;
 use vigil_model::verdict::{ChangeSign, Verdict};
@@ -138,11 +138,11 @@ enum FoundDocument<'a> {
 }
 
 impl<'a> FoundDocument<'a> {
-    fn of(found: &'a Found) -> Self {
+    fn of(found: &'a PathKind) -> Self {
         match found {
-            Found::Tracked(tracked) => Self::of_tracked(tracked),
-            Found::Conflict => Self::Conflict,
-            Found::Directory(directory) => {
+            PathKind::Tracked(tracked) => Self::of_tracked(tracked),
+            PathKind::Conflict => Self::Conflict,
+            PathKind::Directory(directory) => {
                 let (excluded, rule) = directory.excluded.as_ref().map(|(a, b)| (a, b)).unzip();
                 Self::Directory {
                     entries: directory.entries,
@@ -155,7 +155,7 @@ impl<'a> FoundDocument<'a> {
                     recorded_listing: directory.recorded_listing.map(TimeDocument::from),
                 }
             }
-            Found::Untracked(untracked) => {
+            PathKind::Untracked(untracked) => {
                 let listing = untracked.recorded_listing.as_ref();
                 Self::Untracked {
                     rule: untracked.rule.as_ref().map(RuleDocument::of),
@@ -164,11 +164,11 @@ impl<'a> FoundDocument<'a> {
                     recorded_directory: listing.map(|(path, _)| Text::of(path)),
                 }
             }
-            Found::Ignored { excluded, rule } => Self::Ignored {
+            PathKind::Ignored { excluded, rule } => Self::Ignored {
                 excluded: Text::of(excluded),
                 rule: RuleDocument::of(rule),
             },
-            Found::Beyond(beyond) => {
+            PathKind::Beyond(beyond) => {
                 let (what, above): (_, Option<&BString>) = match beyond {
                     Beyond::GitFolder => ("git_folder", None),
                     Beyond::SparseDirectory(above) => ("sparse_directory", Some(above)),
@@ -185,7 +185,7 @@ impl<'a> FoundDocument<'a> {
                     above: above.map(Text::of),
                 }
             }
-            Found::Absent => Self::Absent,
+            PathKind::Absent => Self::Absent,
         }
     }
 

@@ -5,7 +5,7 @@ use vigil_convert::converter;
 use vigil_daemon::protocol::KnownBy;
 use vigil_engine::session::Session;
 use vigil_engine::session::why::{
-    Beyond, Contents, Directory, Facts, Found, IgnoreRule, Reason, Tracked, Untracked, Why,
+    Beyond, Contents, Directory, Facts, IgnoreRule, PathKind, Reason, Tracked, Untracked, Why,
 };
 use vigil_engine::status::{SubmoduleState, TrackedChange, UnmergedChange};
 use vigil_model::ObjectId;
@@ -64,16 +64,16 @@ impl Writer<'_> {
         let staged = why.tracked_change();
         let staged = staged.and_then(|change| self.staged(why, change));
         let found = match &why.found {
-            Found::Tracked(tracked) => self.tracked(why, tracked),
-            Found::Conflict => why
+            PathKind::Tracked(tracked) => self.tracked(why, tracked),
+            PathKind::Conflict => why
                 .unmerged()
                 .map(|change| self.conflict(change))
                 .unwrap_or_default(),
-            Found::Directory(directory) => self.directory(directory),
-            Found::Untracked(untracked) => self.untracked(&why.path, untracked),
-            Found::Ignored { excluded, rule } => self.ignored(&why.path, excluded, rule),
-            Found::Beyond(beyond) => self.beyond(beyond),
-            Found::Absent => b"not there: neither in the index nor in the working tree".to_vec(),
+            PathKind::Directory(directory) => self.directory(directory),
+            PathKind::Untracked(untracked) => self.untracked(&why.path, untracked),
+            PathKind::Ignored { excluded, rule } => self.ignored(&why.path, excluded, rule),
+            PathKind::Beyond(beyond) => self.beyond(beyond),
+            PathKind::Absent => b"not there: neither in the index nor in the working tree".to_vec(),
         };
         staged.into_iter().chain([found]).collect()
     }

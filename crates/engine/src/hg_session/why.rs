@@ -42,12 +42,12 @@ pub struct HgWhy {
     /// The path, from the top; empty for the top.
     pub path: BString,
     /// What was found there.
-    pub found: HgFound,
+    pub found: HgPathKind,
 }
 
 /// What a path is.
 #[derive(Clone, Debug)]
-pub enum HgFound {
+pub enum HgPathKind {
     /// A recorded file.
     Recorded(Box<HgRecorded>),
     /// A directory with recorded files, or the top.
@@ -150,7 +150,7 @@ impl HgSession {
         let is_directory =
             path.is_empty() || dirstate.has_directory(path) && !is_beyond() && !is_file();
         let found = match self.left_out(question, path, is_directory)? {
-            Some(left_out) => HgFound::LeftOut(left_out),
+            Some(left_out) => HgPathKind::LeftOut(left_out),
             None => self.found(question, &dirstate, path, is_directory)?,
         };
         Ok(HgWhy {
@@ -187,7 +187,7 @@ impl HgSession {
         dirstate: &Dirstate,
         path: &BStr,
         is_directory: bool,
-    ) -> Result<HgFound, Abort> {
+    ) -> Result<HgPathKind, Abort> {
         Ok(
             match dirstate
                 .position(path)
@@ -196,7 +196,7 @@ impl HgSession {
                 Some((at, (_, entry))) => {
                     let source = dirstate.copy_source(at).map(BStr::to_owned);
                     let recorded = recorded(question.repository, dirstate, path, *entry, source)?;
-                    HgFound::Recorded(Box::new(recorded))
+                    HgPathKind::Recorded(Box::new(recorded))
                 }
                 None if is_directory => {
                     let status = self.status_below(question, path)?;
@@ -205,7 +205,7 @@ impl HgSession {
                         path.is_empty() || rest.is_some_and(|rest| rest.starts_with(b"/"))
                     };
                     let recorded = dirstate.iter().filter(|(other, _)| is_in(other)).count();
-                    HgFound::Directory(Box::new(HgDirectory { recorded, status }))
+                    HgPathKind::Directory(Box::new(HgDirectory { recorded, status }))
                 }
                 None => other(&self.root, question, path),
             },
@@ -304,27 +304,27 @@ fn is_file_or_link(stat: Stat) -> bool {
 }
 
 /// Finds out what a path is that is not recorded.
-fn other(root: &Path, question: &HgWhyQuestion<'_>, path: &BStr) -> HgFound {
+fn other(root: &Path, question: &HgWhyQuestion<'_>, path: &BStr) -> HgPathKind {
     if let Some(abort) = outside_of_reach(root, path) {
-        return HgFound::Beyond(abort.message);
+        return HgPathKind::Beyond(abort.message);
     }
     let stat = match look(root, path) {
-        Err(Errno::NOENT | Errno::NOTDIR) => return HgFound::Absent,
-        Err(error) => return HgFound::Unreadable(errno::text(error)),
+        Err(Errno::NOENT | Errno::NOTDIR) => return HgPathKind::Absent,
+        Err(error) => return HgPathKind::Unreadable(errno::text(error)),
         Ok(stat) => stat,
     };
     // Directories above come first: a walk lists nothing below an ignored directory.
     let above = path.find_iter("/").filter_map(|slash| path.get(..slash));
     let mut all = above.chain([path.as_bytes()]).map(ByteSlice::as_bstr);
     if let Some(ignored) = all.find(|path| question.ignore.is_match(path)) {
-        return HgFound::Ignored {
+        return HgPathKind::Ignored {
             path: ignored.to_owned(),
             line: ignore_line(root, question.ignore_files, ignored),
         };
     }
     match stat {
-        stat if is_file_or_link(stat) => HgFound::Unknown,
-        stat if stat.is_dir() => HgFound::OtherDirectory,
-        _ => HgFound::Special,
+        stat if is_file_or_link(stat) => HgPathKind::Unknown,
+        stat if stat.is_dir() => HgPathKind::OtherDirectory,
+        _ => HgPathKind::Special,
     }
 }

@@ -8,7 +8,7 @@ use vigil_rules::pathspec::Pathspec;
 use vigil_scan::Focus;
 pub use vigil_scan::{Disagreement, Observed, PathFinding};
 
-use super::findings::Part;
+use super::findings::ScanScope;
 use super::nested_sessions::NestedSessions;
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
@@ -200,17 +200,17 @@ impl Session {
         let nothing = Pathspec::default();
         let index = self.index.as_ref().map(|state| state.serial);
         // Take in what was heard first, as for any question.
-        self.scan_part(request, &nothing, &Part::ALL)?;
+        self.scan_part(request, &nothing, &ScanScope::ALL)?;
         let focus = |session: &Self| {
             let tracked = session.index.as_ref().map(|state| &state.tracked)?;
             sample.map(|sample| Focus::new(tracked, &sample.files, &sample.directories))
         };
-        let part = Part {
+        let scope = ScanScope {
             focus: focus(self),
             ignores_memory: true,
-            ..Part::ALL
+            ..ScanScope::ALL
         };
-        let found = self.scan_part(request, &nothing, &part)?;
+        let found = self.scan_part(request, &nothing, &scope)?;
         let (Some(watched), Some(state)) = (&self.watched, &self.index) else {
             return Ok(Some(Vec::new()));
         };
@@ -218,7 +218,7 @@ impl Session {
             return Ok(None);
         }
         let number = vigil_scan::question::number(request.untracked, request.ignored);
-        let focus = part.focus.as_ref();
+        let focus = scope.focus.as_ref();
         let compared = watched.compare(number, &state.tracked, focus, &found);
         Ok(compared.map(|differences| {
             let differences = differences.into_iter();

@@ -107,7 +107,7 @@ impl Session {
         let Ok(top) = open_dir_at(CWD, &top) else {
             return Ok(found);
         };
-        let mut look = Look {
+        let mut walk = CheckupWalk {
             rules: &rules,
             stat_rules: &self.settings.stat_rules,
             index_written_at: index.file.written_at(),
@@ -122,8 +122,8 @@ impl Session {
             let Some(opened) = open_below(top.as_fd(), path.as_ref()) else {
                 continue;
             };
-            look.directory(opened.as_fd(), path.as_ref(), &directory, &rules);
-            if look.budget.is_spent() {
+            walk.directory(opened.as_fd(), path.as_ref(), &directory, &rules);
+            if walk.budget.is_spent() {
                 break;
             }
             let below: Vec<(DirNumber, BString)> = directory
@@ -131,10 +131,10 @@ impl Session {
                 .map(|subdir| (subdir.number, join(path.as_ref(), subdir.name())))
                 .collect();
             for (number, path) in below {
-                if !look.budget.step() {
+                if !walk.budget.step() {
                     break;
                 }
-                let rules = look.rules.inside(&rules, path.as_ref());
+                let rules = walk.rules.inside(&rules, path.as_ref());
                 pending.push((number, path, rules));
             }
         }
@@ -156,7 +156,7 @@ fn open_below(top: BorrowedFd<'_>, path: &BStr) -> Option<OwnedFd> {
 }
 
 /// One look through the working tree.
-struct Look<'l> {
+struct CheckupWalk<'l> {
     rules: &'l DirectoryRules<'l>,
     stat_rules: &'l StatRules,
     index_written_at: Timestamp,
@@ -165,7 +165,7 @@ struct Look<'l> {
     found: &'l mut Checkup,
 }
 
-impl Look<'_> {
+impl CheckupWalk<'_> {
     /// Looks at the directory `opened`, which has tracked files in or below it.
     fn directory(
         &mut self,

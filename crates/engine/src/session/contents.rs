@@ -27,12 +27,12 @@ pub struct Contents {
     converter: Converter,
     drivers: Drivers,
     messages: Arc<Messages>,
-    source: Source,
+    source: SourceKind,
     missed: Arc<MissedRules>,
 }
 
 /// Where attributes come from.
-enum Source {
+enum SourceKind {
     /// The file system alone.
     Files,
     /// A tree, which may turn out to be damaged.
@@ -58,9 +58,9 @@ impl Contents {
         let missed = Arc::default();
         let source = SourceOfAttributes::of(repository, refs, objects, &missed);
         let kind = match source {
-            SourceOfAttributes::Index => Source::Files,
-            SourceOfAttributes::Tree(_) => Source::Tree,
-            SourceOfAttributes::Missing(_) => Source::Missing,
+            SourceOfAttributes::Index => SourceKind::Files,
+            SourceOfAttributes::Tree(_) => SourceKind::Tree,
+            SourceOfAttributes::Missing(_) => SourceKind::Missing,
         };
         let attributes = Arc::new(Attributes::new(
             attribute_files(repository)?,
@@ -85,9 +85,9 @@ impl Contents {
     /// It is missing; or it, or a file of attributes in it, is damaged or cannot be fetched.
     pub fn check_source(&self, path: &BStr) -> Result<(), SessionError> {
         match self.source {
-            Source::Files => return Ok(()),
-            Source::Missing => return Err(attribute_blobs::source_is_missing()),
-            Source::Tree => {
+            SourceKind::Files => return Ok(()),
+            SourceKind::Missing => return Err(attribute_blobs::source_is_missing()),
+            SourceKind::Tree => {
                 // What is read is kept.
                 let _ = self.attributes.lookup(path, ["filter"]);
             }

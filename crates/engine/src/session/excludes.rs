@@ -21,13 +21,14 @@ use vigil_stamp::Observation;
 
 /// The rules, and the files that they come from.
 pub(super) struct Excludes {
-    excludes_file: Option<Source>,
-    info_exclude: Source,
+    excludes_file: Option<ExcludeFile>,
+    info_exclude: ExcludeFile,
     ignore_case: bool,
     rules: Option<Arc<IgnoreRules>>,
 }
 
-struct Source {
+/// A file of ignore rules outside the working tree, as it was last read.
+struct ExcludeFile {
     path: PathBuf,
     /// The path as git shows it.
     shown: BString,
@@ -65,8 +66,8 @@ impl Excludes {
             excludes_file: settings
                 .excludes_file
                 .as_deref()
-                .map(|path| Source::new(path, &settings.excludes_file_name)),
-            info_exclude: Source::new(&info_exclude, repository.shown(&info_exclude)),
+                .map(|path| ExcludeFile::new(path, &settings.excludes_file_name)),
+            info_exclude: ExcludeFile::new(&info_exclude, repository.shown(&info_exclude)),
             ignore_case: settings.ignore_case,
             rules: None,
         }
@@ -86,15 +87,15 @@ impl Excludes {
         }
         self.rules();
         let mut messages = Vec::new();
-        for source in self.excludes_file.iter().chain([&self.info_exclude]) {
-            match &source.complaint {
+        for file in self.excludes_file.iter().chain([&self.info_exclude]) {
+            match &file.complaint {
                 None => {}
                 Some(Complaint::Warning { text, .. }) => messages.push(text.clone()),
                 Some(Complaint::Unusable { is_large }) => {
                     if *is_large {
-                        messages.push(text_bytes(&too_large(source.shown.as_ref())));
+                        messages.push(text_bytes(&too_large(file.shown.as_ref())));
                     }
-                    let path = source.shown.clone();
+                    let path = file.shown.clone();
                     return Err(UnusableExcludes { path, messages });
                 }
             }
@@ -106,8 +107,8 @@ impl Excludes {
     /// Why a file was not read, if that is only because this process has too many files open, or no memory. A client of a
     /// long-lived process may have more.
     pub(super) fn beyond_means(&self) -> Option<ScanError> {
-        let mut sources = self.excludes_file.iter().chain([&self.info_exclude]);
-        sources.find_map(|source| match &source.complaint {
+        let mut files = self.excludes_file.iter().chain([&self.info_exclude]);
+        files.find_map(|file| match &file.complaint {
             Some(Complaint::Warning {
                 text,
                 is_of_shortage: true,
@@ -119,18 +120,18 @@ impl Excludes {
     /// Returns the current rules: the same value as last time if the files have the same contents.
     pub(super) fn rules(&mut self) -> Arc<IgnoreRules> {
         let mut is_same = true;
-        for source in self
+        for file in self
             .excludes_file
             .iter_mut()
             .chain([&mut self.info_exclude])
         {
-            is_same &= source.is_same_after_refresh();
+            is_same &= file.is_same_after_refresh();
         }
         match &self.rules {
             Some(rules) if is_same => rules.clone(),
             _ => {
                 let rules = IgnoreRules::root(GlobalSources {
-                    excludes_file: self.excludes_file.as_ref().and_then(Source::part),
+                    excludes_file: self.excludes_file.as_ref().and_then(ExcludeFile::part),
                     info_exclude: self.info_exclude.part(),
                     ignore_case: self.ignore_case,
                 });
@@ -140,7 +141,7 @@ impl Excludes {
     }
 }
 
-impl Source {
+impl ExcludeFile {
     fn new(path: &Path, shown: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -235,15 +236,15 @@ mod tests {
         std::fs::write(&path, "*.o\n").unwrap();
         wait_for_tick();
         for unread in [Unread::NotOpened(Errno::MFILE), Unread::NotRead(Errno::IO)] {
-            let mut source = Source::new(&path, &path);
-            source.is_same_after_refresh_by(|_| Err(unread));
-            assert!(source.part().is_none() && source.complaint.is_some());
-            assert!(!source.is_same_after_refresh());
-            assert_eq!(source.part(), Some((path.as_path(), &b"*.o\n"[..])));
-            assert!(source.complaint.is_none());
+            let mut file = ExcludeFile::new(&path, &path);
+            file.is_same_after_refresh_by(|_| Err(unread));
+            assert!(file.part().is_none() && file.complaint.is_some());
+            assert!(!file.is_same_after_refresh());
+            assert_eq!(file.part(), Some((path.as_path(), &b"*.o\n"[..])));
+            assert!(file.complaint.is_none());
             // Once it was read, it is read again only if it changes.
-            assert!(source.is_same_after_refresh_by(|_| Err(Unread::NotRead(Errno::IO))));
-            assert!(source.complaint.is_none());
+            assert!(file.is_same_after_refresh_by(|_| Err(Unread::NotRead(Errno::IO))));
+            assert!(file.complaint.is_none());
         }
     }
 
@@ -252,7 +253,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("exclude");
         for (error, is_beyond) in [(Errno::MFILE, true), (Errno::IO, false)] {
-            let mut info_exclude = Source::new(&path, &path);
+            let mut info_exclude = ExcludeFile::new(&path, &path);
             info_exclude.is_same_after_refresh_by(|_| Err(Unread::NotOpened(error)));
             let excludes = Excludes {
                 excludes_file: None,

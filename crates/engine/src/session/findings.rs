@@ -9,7 +9,7 @@ use super::ignored_changes::IgnoredChanges;
 use super::object_mode::ObjectModes;
 use super::path_question::PathQuestion;
 use super::selected::select_from_findings;
-use super::watched::{self, FindingsKey, Found, WatchedFindings};
+use super::watched::{self, FindingsKey, FreshOrKept, WatchedFindings};
 use super::*;
 use crate::git_system::GitSystem;
 use vigil_model::tracked::ByPath;
@@ -17,7 +17,7 @@ use vigil_rules::ignore::IgnoreRules;
 use vigil_scan::{Focus, Observed, PathFilter, ScanError, Watch};
 
 /// Which part of the working tree to look at.
-pub(super) struct Part {
+pub(super) struct ScanScope {
     /// The part to look at; `None` for everything.
     pub(super) focus: Option<Focus>,
     /// How many changed tracked files are enough; 0 to look at none.
@@ -28,7 +28,7 @@ pub(super) struct Part {
     pub(super) ignores_memory: bool,
 }
 
-impl Part {
+impl ScanScope {
     /// The whole working tree.
     pub(super) const ALL: Self = Self {
         focus: None,
@@ -47,7 +47,7 @@ impl Session {
     ) -> Result<Findings, SessionError> {
         let mut findings = match self.known_for(request, pathspec)? {
             Some(findings) => findings,
-            None => self.scan_part(request, pathspec, &Part::ALL)?,
+            None => self.scan_part(request, pathspec, &ScanScope::ALL)?,
         };
         let has_others = !findings.untracked.is_empty() || !findings.ignored.is_empty();
         if has_others && has_link(self.top()?, pathspec.common_prefix()) {
@@ -92,7 +92,7 @@ impl Session {
             return Ok(None);
         }
         let before = self.messages.take();
-        let found = self.refresh_findings(request, &Pathspec::default(), &Part::ALL)?;
+        let found = self.refresh_findings(request, &Pathspec::default(), &ScanScope::ALL)?;
         // Warnings about files that were not asked for must not be shown.
         let is_silent = self.messages.take().is_empty();
         self.has_dropped_messages |= !is_silent;
@@ -122,13 +122,13 @@ impl Session {
         &mut self,
         request: &StatusRequest,
         pathspec: &Pathspec,
-        part: &Part,
+        scope: &ScanScope,
     ) -> Result<Findings, SessionError> {
-        let found = self.refresh_findings(request, pathspec, part)?;
+        let found = self.refresh_findings(request, pathspec, scope)?;
         let kept = || self.watched.as_ref()?.known().cloned();
         Ok(match found {
-            Found::Fresh(findings) => *findings,
-            Found::Kept => kept().unwrap_or_default(),
+            FreshOrKept::Fresh(findings) => *findings,
+            FreshOrKept::Kept => kept().unwrap_or_default(),
         })
     }
 
@@ -137,8 +137,8 @@ impl Session {
         &mut self,
         request: &StatusRequest,
         pathspec: &Pathspec,
-        part: &Part,
-    ) -> Result<Found, SessionError> {
+        scope: &ScanScope,
+    ) -> Result<FreshOrKept, SessionError> {
         self.refresh_attributes();
         if self.is_kept
             && let Some(index) = &mut self.index
@@ -157,9 +157,9 @@ impl Session {
         if let Some(watched) = &mut watched {
             watched.forget_if_here(|id| self.objects.is_here(id));
         }
-        let found = match self.way_to_look(request, pathspec, part, ignore_rules) {
-            Some(look) => look.find(watched.as_mut()),
-            None => Ok(Found::default()),
+        let found = match self.way_to_look(request, pathspec, scope, ignore_rules) {
+            Some(scan) => scan.find(watched.as_mut()),
+            None => Ok(FreshOrKept::default()),
         };
         let found = match &mut watched {
             Some(watched) if self.missed_rules.has_failed() => {
@@ -181,20 +181,20 @@ impl Session {
         found
     }
 
-    /// Returns how to look at `part` of the working tree; `None` if there is none.
+    /// Returns how to look at `scope`; `None` if there is no working tree.
     fn way_to_look<'s>(
         &'s self,
         request: &'s StatusRequest,
         pathspec: &'s Pathspec,
-        part: &'s Part,
+        scope: &'s ScanScope,
         ignore_rules: Arc<IgnoreRules>,
-    ) -> Option<Look<'s>> {
+    ) -> Option<WorktreeScan<'s>> {
         let top = self.repository.work_tree.as_deref()?;
         let index = self.index.as_ref()?;
         let modes = ObjectModes::new(top, &self.repository, &index.tracked);
-        Some(Look {
+        Some(WorktreeScan {
             request,
-            part,
+            scope,
             system: GitSystem {
                 repository: &self.repository,
                 top,
@@ -220,9 +220,9 @@ impl Session {
 }
 
 /// How to look at a part of the working tree for one question.
-struct Look<'s> {
+struct WorktreeScan<'s> {
     request: &'s StatusRequest,
-    part: &'s Part,
+    scope: &'s ScanScope,
     system: GitSystem<'s>,
     /// Selects paths; `None` for all.
     filter: Option<PathQuestion<'s>>,
@@ -234,15 +234,19 @@ struct Look<'s> {
     is_of_daemon: bool,
 }
 
-impl Look<'_> {
+impl WorktreeScan<'_> {
     /// Returns what is found. Only what changed is looked at if the rest is `watched`.
-    fn find(&self, watched: Option<&mut WatchedFindings>) -> Result<Found, SessionError> {
-        let is_for_all = self.filter.is_none() && !self.part.ignores_memory;
+    fn find(&self, watched: Option<&mut WatchedFindings>) -> Result<FreshOrKept, SessionError> {
+        let is_for_all = self.filter.is_none() && !self.scope.ignores_memory;
         let (Some(watched), Ok(attribute_tree), true) = (watched, &self.attribute_tree, is_for_all)
         else {
-            let looks_at_tracked = self.part.stop_after_tracked > 0;
-            let focus = self.part.focus.as_ref();
-            return Ok(Found::fresh(self.scan(focus, None, looks_at_tracked)?));
+            let looks_at_tracked = self.scope.stop_after_tracked > 0;
+            let focus = self.scope.focus.as_ref();
+            return Ok(FreshOrKept::fresh(self.scan(
+                focus,
+                None,
+                looks_at_tracked,
+            )?));
         };
         let (request, system) = (self.request, &self.system);
         let key = FindingsKey {
@@ -286,7 +290,7 @@ impl Look<'_> {
         watch: Option<&dyn Watch>,
         looks_at_tracked: bool,
     ) -> Result<Findings, ScanError> {
-        let (request, part, system) = (self.request, self.part, &self.system);
+        let (request, scope, system) = (self.request, self.scope, &self.system);
         let memory = self.index.memory.as_ref();
         let filter = self.filter.as_ref();
         let scan = Scan {
@@ -302,10 +306,10 @@ impl Look<'_> {
             untracked: request.untracked,
             ignored: request.ignored,
             // Findings that are kept must be complete.
-            stop_after_tracked: watch.map_or(part.stop_after_tracked, |_| usize::MAX),
-            stop_after_untracked: watch.map_or(part.stop_after_untracked, |_| usize::MAX),
+            stop_after_tracked: watch.map_or(scope.stop_after_tracked, |_| usize::MAX),
+            stop_after_untracked: watch.map_or(scope.stop_after_untracked, |_| usize::MAX),
             threads_max: self.threads_max,
-            memory: memory.filter(|_| filter.is_none() && !part.ignores_memory),
+            memory: memory.filter(|_| filter.is_none() && !scope.ignores_memory),
             watch,
             progress: request.progress.as_deref(),
             timing: request.long.then_some(self.timing),

@@ -53,13 +53,13 @@ pub(super) fn read(
         // git does not read the file if it is in conflict.
         return Ok(HashMap::new());
     }
-    let Some(source) = find(repository, tracked, objects, messages, missed)? else {
+    let Some(file) = find(repository, tracked, objects, messages, missed)? else {
         return Ok(HashMap::new());
     };
-    let Some(mut known) = parse(&source, messages).map_err(SessionError::Modules)? else {
+    let Some(mut submodules) = parse(&file, messages).map_err(SessionError::Modules)? else {
         return Ok(HashMap::new());
     };
-    for submodule in &mut known.all {
+    for submodule in &mut submodules.all {
         let config = &repository.config;
         let name = submodule.name.as_bstr();
         if let Some(entry) = config.subsection_entry("submodule", name, "ignore") {
@@ -68,14 +68,17 @@ pub(super) fn read(
             submodule.bad_ignore = value.err();
         }
     }
-    Ok(known.into_paths())
+    Ok(submodules.into_paths())
 }
 
 /// Parses the file up to its end, or to the entry that ends git's reading of it. What git says of the entries before that is said
 /// in any case. `None` if the file is too long.
-fn parse(source: &Source, messages: &Messages) -> Result<Option<Known>, config::Error> {
-    let (modules, bad_line) = match source {
-        Source::File(text, path) => {
+fn parse(
+    file: &GitmodulesText,
+    messages: &Messages,
+) -> Result<Option<SubmoduleList>, config::Error> {
+    let (modules, bad_line) = match file {
+        GitmodulesText::File(text, path) => {
             let name = format!("file {}", raw_path(path));
             let Some(parsed) = Config::from_beginning(text, &name) else {
                 warn_of_unread(path, Errno::FBIG.into(), messages);
@@ -83,24 +86,24 @@ fn parse(source: &Source, messages: &Messages) -> Result<Option<Known>, config::
             };
             parsed
         }
-        Source::Blob(text, id) => Config::up_to_error(text, &format!("blob {id}")),
+        GitmodulesText::Blob(text, id) => Config::up_to_error(text, &format!("blob {id}")),
     };
-    let mut known = Known::default();
+    let mut submodules = SubmoduleList::default();
     let mut said = Vec::new();
     let outcome = modules
         .entries()
-        .try_for_each(|entry| known.take(&entry, &mut said))
+        .try_for_each(|entry| submodules.take(&entry, &mut said))
         .and(bad_line.map_or(Ok(()), |error| Err(Refusal::Line(error))));
-    let outcome = match (outcome, source) {
+    let outcome = match (outcome, file) {
         // git goes on with what it has read until then.
-        (Err(Refusal::Line(error)), Source::Blob(..)) => {
+        (Err(Refusal::Line(error)), GitmodulesText::Blob(..)) => {
             let lines = error.messages().iter();
             said.extend(lines.map(|line| text_bytes(line)));
             said.push(text_bytes(&format!("error: {error}")));
-            Ok(Some(known))
+            Ok(Some(submodules))
         }
         (Err(Refusal::Line(error) | Refusal::Value(error)), _) => Err(error),
-        (Ok(()), _) => Ok(Some(known)),
+        (Ok(()), _) => Ok(Some(submodules)),
     };
     messages.all_once(said);
     outcome
@@ -130,13 +133,13 @@ impl Refusal {
 
 /// The submodules of one `.gitmodules`, in order, and the position of each by name and by path.
 #[derive(Default)]
-struct Known {
+struct SubmoduleList {
     all: Vec<Submodule>,
     by_name: HashMap<BString, usize>,
     by_path: HashMap<BString, usize>,
 }
 
-impl Known {
+impl SubmoduleList {
     /// Takes over what `entry` says. Adds what git says of it to `said`. git reads more entries than are needed here.
     fn take(&mut self, entry: &Entry<'_>, said: &mut Vec<BString>) -> Result<(), Refusal> {
         let Some((section, Some(submodule), name)) = entry.parts() else {
@@ -246,7 +249,7 @@ fn is_suspicious(name: &BStr) -> bool {
 }
 
 /// The contents of `.gitmodules`, and where they come from.
-enum Source {
+enum GitmodulesText {
     /// What was read of the file: no more than [`config::FILE_LEN_MAX`].
     File(Vec<u8>, PathBuf),
     Blob(Vec<u8>, ObjectId),
@@ -262,13 +265,13 @@ fn find(
     objects: &Objects,
     messages: &Messages,
     missed: &MissedRules,
-) -> Result<Option<Source>, SessionError> {
+) -> Result<Option<GitmodulesText>, SessionError> {
     let Some(top) = repository.work_tree.as_deref() else {
         return Ok(None);
     };
     let path = top.join(FILE_NAME);
     match vigil_stamp::file::read_beginning(&path, config::FILE_LEN_MAX) {
-        Ok(text) => return Ok(Some(Source::File(text, path))),
+        Ok(text) => return Ok(Some(GitmodulesText::File(text, path))),
         Err(error) if lstat_path(&path).is_ok() => {
             if error.kind() != ErrorKind::NotFound {
                 warn_of_unread(&path, error, messages);
@@ -283,7 +286,7 @@ fn find(
     };
     let mut text = Vec::new();
     match objects.read(&id, &mut text).map_err(SessionError::from) {
-        Ok(Some(_)) => Ok(Some(Source::Blob(text, id))),
+        Ok(Some(_)) => Ok(Some(GitmodulesText::Blob(text, id))),
         Ok(None) => {
             missed.miss(id);
             let error = format!("error: unable to load config blob object '{id}'");

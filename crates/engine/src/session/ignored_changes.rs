@@ -40,7 +40,7 @@ impl watched::ChangeFilter for IgnoredChanges<'_> {
         shown: &[BString],
         watch: &dyn Watch,
     ) {
-        let mut look = Look {
+        let mut judge = ChangeJudge {
             parts: self,
             shown,
             watch,
@@ -48,13 +48,13 @@ impl watched::ChangeFilter for IgnoredChanges<'_> {
             folders_left: FOLDERS_MAX,
             entries_left: ENTRIES_MAX,
         };
-        paths.retain(|path| !look.is_ignored_entry(path.as_ref()));
-        folders.retain(|path| !look.is_ignored_folder(path.as_ref()));
+        paths.retain(|path| !judge.is_ignored_entry(path.as_ref()));
+        folders.retain(|path| !judge.is_ignored_folder(path.as_ref()));
     }
 }
 
 /// What is known while changes are judged.
-struct Look<'s> {
+struct ChangeJudge<'s> {
     parts: &'s IgnoredChanges<'s>,
     shown: &'s [BString],
     watch: &'s dyn Watch,
@@ -63,7 +63,7 @@ struct Look<'s> {
     entries_left: usize,
 }
 
-impl Look<'_> {
+impl ChangeJudge<'_> {
     /// Whether `path` is ignored, and neither is nor was a folder.
     fn is_ignored_entry(&mut self, path: &BStr) -> bool {
         if file_name(path) == FILE_NAME || !self.is_beside_tracked(path) {

@@ -20,11 +20,11 @@ use vigil_scan::Findings;
 use vigil_watch::{Position, WatchedTree};
 
 use super::change_report::{ChangeReport, FullReport, Paths, ToldUntil, of_tree};
-use super::findings::Part;
+use super::findings::ScanScope;
 use super::index::LARGE_INDEX_LEN;
 use super::judging::affects_judging;
 use super::linked::has_nameless;
-use super::watched::{Found, top_of};
+use super::watched::{FreshOrKept, top_of};
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
@@ -105,11 +105,11 @@ impl Session {
             untracked: UntrackedMode::All,
             ..StatusRequest::default()
         };
-        let found = self.refresh_findings(&request, &Pathspec::default(), &Part::ALL)?;
+        let found = self.refresh_findings(&request, &Pathspec::default(), &ScanScope::ALL)?;
         let context_id = self.context_id(attribute_tree);
         self.report_silent_changes(&found);
         let untold = match (&found, &mut self.watched) {
-            (Found::Kept, Some(watched)) => watched.take_untold_directories(),
+            (FreshOrKept::Kept, Some(watched)) => watched.take_untold_directories(),
             _ => None,
         };
         let Some(watched) = &self.watched else {
@@ -194,7 +194,7 @@ impl Session {
 
     /// Reports what changed without an event, by looking: tracked files, and folders that became repositories or ceased to be
     /// ones. git keeps the listing that such a folder is in, and what matters happened inside, where nothing is watched.
-    fn report_silent_changes(&mut self, found: &Found) {
+    fn report_silent_changes(&mut self, found: &FreshOrKept) {
         let Some(mut looks) = self.watched.as_mut().map(|it| take(&mut it.silent_looks)) else {
             return;
         };

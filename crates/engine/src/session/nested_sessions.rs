@@ -24,14 +24,14 @@ pub(super) struct NestedSessions {
     watcher: Arc<Watcher>,
     /// Whether no file stays open or mapped between two questions.
     pub(super) hold_no_files: bool,
-    by_path: Mutex<BTreeMap<BString, Kept>>,
+    by_path: Mutex<BTreeMap<BString, NestedSession>>,
     kept_max: usize,
     /// Whether a file was written in one of them that may be tracked elsewhere by another link.
     has_met_links: AtomicBool,
 }
 
 /// What is kept of one submodule.
-pub(super) struct Kept {
+pub(super) struct NestedSession {
     pub(super) session: Session,
     /// The repository's folder, by the name that the submodule has for it; `None` before the first look at that.
     pub(super) folder: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub(super) struct Kept {
 
 /// What was kept of a submodule, and holds still.
 pub(super) struct Fresh {
-    pub(super) kept: Kept,
+    pub(super) kept: NestedSession,
     /// Whether nothing changed in the repository's folders since the last answer.
     pub(super) unchanged: Option<UnchangedProof>,
 }
@@ -114,12 +114,12 @@ impl NestedSessions {
     }
 
     /// Keeps what is known of the submodule at `path` for the next question.
-    pub(super) fn keep(&self, path: &BStr, kept: Kept) {
+    pub(super) fn keep(&self, path: &BStr, kept: NestedSession) {
         self.by_path.lock().insert(path.to_owned(), kept);
     }
 
     /// Forgets what is kept of the submodule at `path`, and returns it.
-    pub(super) fn forget(&self, path: &BStr) -> Option<Kept> {
+    pub(super) fn forget(&self, path: &BStr) -> Option<NestedSession> {
         self.by_path.lock().remove(path)
     }
 

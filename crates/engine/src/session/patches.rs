@@ -29,11 +29,11 @@ struct Gitlink {
     /// Whether something else is there than the recorded commit.
     is_other: bool,
     /// What was found, if the question was about it.
-    found: Option<Found>,
+    found: Option<GitlinkState>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum GitlinkState {
     Unchanged,
     Changed,
 }
@@ -82,7 +82,7 @@ impl PatchQuestion<'_> {
         // git does not look again at what it has found unchanged.
         let unchanged = gitlinks
             .iter()
-            .filter(|gitlink| gitlink.found == Some(Found::Unchanged));
+            .filter(|gitlink| gitlink.found == Some(GitlinkState::Unchanged));
         rules.unstaged_without = unchanged.map(|gitlink| gitlink.path.clone()).collect();
         rules.unstaged_only = self.unstaged_only(&rules.unstaged_without);
         if gitlinks.iter().any(|gitlink| gitlink.is_other) {
@@ -152,8 +152,8 @@ impl PatchQuestion<'_> {
                 // git has found a missing submodule missing even if the question ignores submodules.
                 let found =
                     is_asked_for(path, file.mode()).then(|| match is_gone || is_changed(path) {
-                        true => Found::Changed,
-                        false => Found::Unchanged,
+                        true => GitlinkState::Changed,
+                        false => GitlinkState::Unchanged,
                     });
                 all.push(Gitlink {
                     path: path.to_owned(),
@@ -236,7 +236,7 @@ impl PatchQuestion<'_> {
         // Submodules without a name share one value.
         let is_nameless_dirty = gitlinks.iter().any(|gitlink| {
             !gitlink.is_other
-                && gitlink.found != Some(Found::Unchanged)
+                && gitlink.found != Some(GitlinkState::Unchanged)
                 && rules.name(gitlink.path.as_bstr()).is_none()
         });
         if is_nameless_other && !is_nameless_dirty {

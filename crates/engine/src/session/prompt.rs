@@ -6,8 +6,8 @@ use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use super::changes::Unstaged;
-use super::findings::Part;
-use super::prompt_memory::Answer;
+use super::findings::ScanScope;
+use super::prompt_memory::LastAnswer;
 use super::unstaged::unstaged;
 use super::*;
 use crate::prompt::{Counts, Prompt, PromptRequest, RemoteBranch};
@@ -48,14 +48,14 @@ impl Session {
         &mut self,
         request: &PromptRequest,
         unchanged: Option<UnchangedProof>,
-    ) -> Option<Answer> {
+    ) -> Option<LastAnswer> {
         let answer = self.prompt.answer.take()?;
         (unchanged.is_some() && answer.request == *request && self.holds_index(|_| true))
             .then_some(answer)
     }
 
     /// Gives the same answer as before, except for the working tree.
-    fn answer_again(&mut self, answer: Answer) -> Result<Prompt, SessionError> {
+    fn answer_again(&mut self, answer: LastAnswer) -> Result<Prompt, SessionError> {
         if self.repository.git_dir.parent() != self.repository.work_tree.as_deref() {
             self.top()?;
         }
@@ -124,7 +124,7 @@ impl Session {
         if let Some(of_work_tree) = of_work_tree {
             let watch = self.repository_watch.as_mut();
             if watch.is_some_and(|watch| watch.answered(is_by_folders, references)) {
-                self.prompt.answer = Some(Answer {
+                self.prompt.answer = Some(LastAnswer {
                     request: *request,
                     of_work_tree,
                     prompt: prompt.clone(),
@@ -247,8 +247,8 @@ impl Session {
             unstaged: request.unstaged_max,
             untracked: request.untracked_max,
         };
-        if let Some(part) = self.part_of_last_time(enough) {
-            let found = self.look(request, &part)?;
+        if let Some(scope) = self.part_of_last_time(enough) {
+            let found = self.look(request, &scope)?;
             if found.unstaged.len() >= enough.unstaged {
                 found.count_unstaged(request, counts);
                 enough.unstaged = 0;
@@ -261,13 +261,13 @@ impl Session {
         if enough.unstaged == 0 && enough.untracked == 0 {
             return Ok(());
         }
-        let part = Part {
+        let scope = ScanScope {
             focus: None,
             stop_after_tracked: enough.unstaged,
             stop_after_untracked: enough.untracked,
-            ..Part::ALL
+            ..ScanScope::ALL
         };
-        let found = self.look(request, &part)?;
+        let found = self.look(request, &scope)?;
         if enough.unstaged > 0 {
             found.count_unstaged(request, counts);
             self.remember_unstaged(&found, enough.unstaged);
@@ -284,7 +284,7 @@ impl Session {
     }
 
     /// Returns the part of the working tree in which enough changed or untracked paths were found last time.
-    fn part_of_last_time(&self, enough: Enough) -> Option<Part> {
+    fn part_of_last_time(&self, enough: Enough) -> Option<ScanScope> {
         if self.watched.is_some() {
             // With a watch, either everything is known or everything is looked at.
             return None;
@@ -302,15 +302,19 @@ impl Session {
         if tracked.is_empty() && untracked.is_empty() {
             return None;
         }
-        Some(Part {
+        Some(ScanScope {
             focus: Some(Focus::new(&state.tracked, tracked, untracked)),
             stop_after_tracked,
             stop_after_untracked,
-            ..Part::ALL
+            ..ScanScope::ALL
         })
     }
 
-    fn look(&mut self, request: &PromptRequest, part: &Part) -> Result<Found, SessionError> {
+    fn look(
+        &mut self,
+        request: &PromptRequest,
+        scope: &ScanScope,
+    ) -> Result<PromptFindings, SessionError> {
         let question = StatusRequest {
             untracked: match (request.untracked_max, request.each_untracked_file) {
                 (0, _) => UntrackedMode::No,
@@ -320,20 +324,20 @@ impl Session {
             threads_max: request.threads_max,
             ..StatusRequest::default()
         };
-        let findings = self.scan_part(&question, &Pathspec::default(), part)?;
+        let findings = self.scan_part(&question, &Pathspec::default(), scope)?;
         self.check_attributes()?;
         let mut unstaged = match &self.index {
             Some(state) => unstaged(&self.submodules(), &question, &state.tracked, &findings)?,
             None => Vec::new(),
         };
         unstaged.dedup_by(|later, earlier| later.entry.path == earlier.entry.path);
-        Ok(Found {
+        Ok(PromptFindings {
             unstaged,
             untracked: findings.untracked,
         })
     }
 
-    fn remember_unstaged(&mut self, found: &Found, enough: usize) {
+    fn remember_unstaged(&mut self, found: &PromptFindings, enough: usize) {
         self.prompt.unstaged.clear();
         if enough == usize::MAX {
             return;
@@ -354,12 +358,12 @@ struct Enough {
 }
 
 /// What was found in a part of the working tree.
-struct Found {
+struct PromptFindings {
     unstaged: Vec<Unstaged>,
     untracked: Vec<BString>,
 }
 
-impl Found {
+impl PromptFindings {
     fn count_unstaged(&self, request: &PromptRequest, counts: &mut Counts) {
         let deleted = self
             .unstaged

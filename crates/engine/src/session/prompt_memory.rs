@@ -18,11 +18,11 @@ pub(super) struct PromptMemory {
     /// The `.git` folder when no operation was in progress: any operation adds a name to it.
     pub(super) idle_git_dir: Option<Observation>,
     /// The last answer, valid as long as nothing in the repository's folders changes.
-    pub(super) answer: Option<Answer>,
+    pub(super) answer: Option<LastAnswer>,
 }
 
 /// An answer as it was before looking at the working tree.
-pub(super) struct Answer {
+pub(super) struct LastAnswer {
     pub(super) request: PromptRequest,
     /// What it asks about the working tree.
     pub(super) of_work_tree: PromptRequest,

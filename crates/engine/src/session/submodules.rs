@@ -10,7 +10,7 @@ use vigil_model::tracked::Tracked;
 use super::error::SessionError;
 use super::gitmodules::{self, Submodule};
 use super::missed_rules::MissedRules;
-use super::nested_sessions::{Fresh, Kept, NestedSessions};
+use super::nested_sessions::{Fresh, NestedSession, NestedSessions};
 use super::{EntryCheck, Session, UnchangedProof};
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::child::FilterStderr;
@@ -320,7 +320,7 @@ impl QuestionInside<'_> {
             ..StatusRequest::default()
         };
         let (
-            Kept {
+            NestedSession {
                 mut session,
                 folder,
             },
@@ -335,7 +335,7 @@ impl QuestionInside<'_> {
                 }
                 let unchanged = session.prove_unchanged();
                 let folder = None;
-                (Kept { session, folder }, unchanged)
+                (NestedSession { session, folder }, unchanged)
             }
         };
         session.check_in_submodules(self.check);
@@ -347,7 +347,7 @@ impl QuestionInside<'_> {
         }
         match self.kept {
             Some((nested, path)) if status.warnings.is_empty() => {
-                nested.keep(path, Kept { session, folder });
+                nested.keep(path, NestedSession { session, folder });
             }
             // Whatever is said must be said again for each question, and so found again.
             _ => session.save_if_left_alone(),

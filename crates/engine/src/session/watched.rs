@@ -72,7 +72,7 @@ const LACKED_MAX: usize = 100;
 pub(crate) struct WatchedFindings {
     watcher: Arc<Watcher>,
     tree: Option<(Top, Arc<WatchedTree>)>,
-    kept: Vec<Kept>,
+    kept: Vec<QuestionFindings>,
     /// The objects, with attributes, that were not here when something in `kept` was found. Nothing in the working tree changes
     /// when one is here again.
     lacked: BTreeSet<ObjectId>,
@@ -88,20 +88,20 @@ pub(crate) struct WatchedFindings {
 }
 
 /// The findings for a question.
-pub(crate) enum Found {
+pub(crate) enum FreshOrKept {
     /// They were made for this question alone.
     Fresh(Box<Findings>),
     /// They are those of [`WatchedFindings::known`].
     Kept,
 }
 
-impl Default for Found {
+impl Default for FreshOrKept {
     fn default() -> Self {
         Self::fresh(Findings::default())
     }
 }
 
-impl Found {
+impl FreshOrKept {
     /// Returns `findings` as made for a question alone.
     pub(crate) fn fresh(findings: Findings) -> Self {
         Self::Fresh(Box::new(findings))
@@ -147,7 +147,7 @@ struct Since {
 }
 
 /// The findings for one question.
-struct Kept {
+struct QuestionFindings {
     key: FindingsKey,
     /// The files of attributes outside the working tree, as they were then.
     attributes: Vec<SeenFile>,
@@ -191,12 +191,12 @@ impl WatchedFindings {
     }
 
     /// Forgets all findings, and returns those of the last question, `found`.
-    pub(crate) fn keep_no_longer(&mut self, found: Found) -> Found {
+    pub(crate) fn keep_no_longer(&mut self, found: FreshOrKept) -> FreshOrKept {
         let last = self.kept.pop();
         self.kept.clear();
         self.lacked.clear();
         match (found, last) {
-            (Found::Kept, Some(last)) => Found::fresh(last.known.findings().clone()),
+            (FreshOrKept::Kept, Some(last)) => FreshOrKept::fresh(last.known.findings().clone()),
             (found, _) => found,
         }
     }
@@ -215,8 +215,12 @@ impl WatchedFindings {
     }
 
     /// Notes that the findings of the last question, `found`, lacked the objects `absent`, and returns them.
-    pub(super) fn note_lacked(&mut self, found: Found, absent: BTreeSet<ObjectId>) -> Found {
-        if let Found::Kept = found {
+    pub(super) fn note_lacked(
+        &mut self,
+        found: FreshOrKept,
+        absent: BTreeSet<ObjectId>,
+    ) -> FreshOrKept {
+        if let FreshOrKept::Kept = found {
             self.lacked.extend(absent);
         }
         match self.lacked.len() <= LACKED_MAX {
@@ -297,12 +301,12 @@ impl WatchedFindings {
         tracked: &Tracked,
         scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, E>,
         scan_non_tracked: Option<&ScanNonTracked<'_, E>>,
-    ) -> Result<Found, E> {
+    ) -> Result<FreshOrKept, E> {
         let tree = self.tree(&key.top);
         if let Some((kept, since)) = self.begin(&key, &tree, tracked, scan_non_tracked)?
             && self.update(kept, since, &tree, change_filter, tracked, &scan)?
         {
-            return Ok(Found::Kept);
+            return Ok(FreshOrKept::Kept);
         }
         self.find_everything(key, &tree, attributes, scan)
     }
@@ -311,7 +315,7 @@ impl WatchedFindings {
     /// instead.
     fn update<E>(
         &mut self,
-        mut kept: Kept,
+        mut kept: QuestionFindings,
         since: Since,
         tree: &WatchedTree,
         change_filter: Option<&dyn ChangeFilter>,
@@ -374,7 +378,7 @@ impl WatchedFindings {
         tree: &WatchedTree,
         attributes: impl Fn() -> Vec<SeenFile>,
         scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, E>,
-    ) -> Result<Found, E> {
+    ) -> Result<FreshOrKept, E> {
         let seen_at = vigil_stamp::now();
         let attributes = attributes();
         let position = tree.position();
@@ -388,10 +392,10 @@ impl WatchedFindings {
                 let mut trees = findings.silent_paths.trees.iter();
                 let is_unwatched = trees.any(|path| path.is_empty());
                 self.not_kept = Some(if is_unwatched { UNWATCHED } else { INCOMPLETE });
-                return Ok(Found::Fresh(findings));
+                return Ok(FreshOrKept::Fresh(findings));
             }
         };
-        self.keep(Kept {
+        self.keep(QuestionFindings {
             key,
             attributes,
             seen_at,
@@ -400,7 +404,7 @@ impl WatchedFindings {
             position,
             untold: None,
         });
-        Ok(Found::Kept)
+        Ok(FreshOrKept::Kept)
     }
 
     /// Returns the kept findings for `key`, or those of another question or by other ignore rules, completed by
@@ -412,10 +416,10 @@ impl WatchedFindings {
         tree: &WatchedTree,
         tracked: &Tracked,
         scan_non_tracked: Option<&ScanNonTracked<'_, E>>,
-    ) -> Result<Option<(Kept, Since)>, E> {
+    ) -> Result<Option<(QuestionFindings, Since)>, E> {
         let paths_max = one_by_one_max(tracked);
         let mounted = self.mounted.clone();
-        let since = |kept: &Kept| {
+        let since = |kept: &QuestionFindings| {
             let (mut changes, position) = tree.changes_since(kept.position);
             changes.paths.extend(mounted.iter().cloned());
             changes.paths.extend(linked_at(&key.top.path));
@@ -445,7 +449,7 @@ impl WatchedFindings {
             .known
             .with_non_tracked(scan_non_tracked(&Listener(tree))?);
         Ok(known.map(|known| {
-            let kept = Kept {
+            let kept = QuestionFindings {
                 key: key.clone(),
                 attributes: kept.attributes.clone(),
                 known,
@@ -456,7 +460,7 @@ impl WatchedFindings {
         }))
     }
 
-    fn keep(&mut self, kept: Kept) {
+    fn keep(&mut self, kept: QuestionFindings) {
         self.not_kept = None;
         let all = self.kept.len().saturating_add(1);
         self.kept.drain(..all.saturating_sub(QUESTIONS_MAX));
@@ -570,7 +574,7 @@ impl WatchedFindings {
     }
 
     /// Takes out the findings for the question of `key`, if what they tell of tracked files is valid for `key`.
-    fn take(&mut self, key: &FindingsKey) -> Option<Kept> {
+    fn take(&mut self, key: &FindingsKey) -> Option<QuestionFindings> {
         let question = key.question;
         let at = self
             .kept
@@ -581,7 +585,7 @@ impl WatchedFindings {
     }
 }
 
-impl Kept {
+impl QuestionFindings {
     /// Adds the directories `changed` to those of which a monitor is to be told.
     fn note_changed_directories(&mut self, changed: &BTreeSet<BString>) {
         let mut untold = self.untold.take();

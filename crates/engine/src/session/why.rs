@@ -38,7 +38,7 @@ pub struct Why {
     /// The renames and copies of the path that status finds.
     pub pairs: Vec<Pair>,
     /// What the path is, and why.
-    pub found: Found,
+    pub found: PathKind,
 }
 
 /// A rename or copy, as status finds it.
@@ -56,7 +56,7 @@ pub struct Pair {
 
 /// What a path is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum PathKind {
     /// The path is tracked.
     Tracked(Box<Tracked>),
     /// The path is in conflict; the change has the details.
@@ -316,17 +316,17 @@ impl Explanation<'_> {
                 path,
                 change,
                 pairs,
-                found: Found::Absent,
+                found: PathKind::Absent,
             });
         };
         let dir = state.tracked.find_directory(path.as_ref());
         let found = if let Some(Change::Unmerged(_)) = change {
-            Found::Conflict
+            PathKind::Conflict
         } else if let Some(entry) = state.tracked.find(path.as_ref(), 0) {
-            Found::Tracked(Box::new(self.tracked(entry, change.as_ref())?))
+            PathKind::Tracked(Box::new(self.tracked(entry, change.as_ref())?))
         } else if let Some(dir) = dir {
             self.in_place_of_directory(path.as_ref())
-                .unwrap_or_else(|| Found::Directory(self.directory(dir, path.as_ref())))
+                .unwrap_or_else(|| PathKind::Directory(self.directory(dir, path.as_ref())))
         } else {
             self.untracked(path.as_ref())
         };

@@ -3,7 +3,7 @@
 use bstr::BStr;
 use serde::Serialize;
 use vigil_daemon::protocol::KnownBy;
-use vigil_engine::hg_session::why::{Compared, HgFound, HgRecorded, HgWhy, LeftOut, Seen};
+use vigil_engine::hg_session::why::{Compared, HgPathKind, HgRecorded, HgWhy, LeftOut, Seen};
 use vigil_hg::stored::Flag;
 use vigil_hg::verdict::Reason;
 use vigil_linux::stat::Stat;
@@ -48,9 +48,9 @@ struct PathDocument<'a> {
 impl<'a> PathDocument<'a> {
     fn of(why: &'a HgWhy, known: Option<&'a KnownBy>) -> Self {
         let status = match &why.found {
-            HgFound::Recorded(recorded) => Some(name(recorded.verdict())),
-            HgFound::Unknown => Some("unknown"),
-            HgFound::Ignored { .. } => Some("ignored"),
+            HgPathKind::Recorded(recorded) => Some(name(recorded.verdict())),
+            HgPathKind::Unknown => Some("unknown"),
+            HgPathKind::Ignored { .. } => Some("ignored"),
             _ => None,
         };
         Self {
@@ -144,10 +144,10 @@ enum ObstacleDocument<'a> {
 }
 
 impl<'a> FoundDocument<'a> {
-    fn of(found: &'a HgFound) -> Self {
+    fn of(found: &'a HgPathKind) -> Self {
         match found {
-            HgFound::Recorded(recorded) => Self::of_recorded(recorded),
-            HgFound::Directory(directory) => {
+            HgPathKind::Recorded(recorded) => Self::of_recorded(recorded),
+            HgPathKind::Directory(directory) => {
                 let lists = &directory.status.lists;
                 Self::Directory {
                     recorded: directory.recorded,
@@ -159,8 +159,8 @@ impl<'a> FoundDocument<'a> {
                     clean: lists.clean.len(),
                 }
             }
-            HgFound::Unknown => Self::Unknown,
-            HgFound::Ignored { path, line } => Self::Ignored {
+            HgPathKind::Unknown => Self::Unknown,
+            HgPathKind::Ignored { path, line } => Self::Ignored {
                 excluded: Text::of(path),
                 rule: line.as_ref().map(|line| LineDocument {
                     source: Text(BStr::new(bytes_of(&line.file))),
@@ -168,14 +168,14 @@ impl<'a> FoundDocument<'a> {
                     pattern: Text::of(&line.text),
                 }),
             },
-            HgFound::Beyond(text) => Self::Beyond {
+            HgPathKind::Beyond(text) => Self::Beyond {
                 text: Text::of(text),
             },
-            HgFound::OtherDirectory => Self::OtherDirectory,
-            HgFound::Special => Self::Special,
-            HgFound::Unreadable(text) => Self::Unreadable { text },
-            HgFound::Absent => Self::Absent,
-            HgFound::LeftOut(left_out) => Self::LeftOut {
+            HgPathKind::OtherDirectory => Self::OtherDirectory,
+            HgPathKind::Special => Self::Special,
+            HgPathKind::Unreadable(text) => Self::Unreadable { text },
+            HgPathKind::Absent => Self::Absent,
+            HgPathKind::LeftOut(left_out) => Self::LeftOut {
                 by: match left_out {
                     LeftOut::Narrow => "narrow",
                     LeftOut::Sparse => "sparse",

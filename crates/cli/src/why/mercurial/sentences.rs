@@ -5,7 +5,7 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_daemon::protocol::KnownBy;
 use vigil_engine::hg_session::why::{
-    Compared, HgDirectory, HgFound, HgRecorded, HgWhy, LeftOut, Seen,
+    Compared, HgDirectory, HgPathKind, HgRecorded, HgWhy, LeftOut, Seen,
 };
 use vigil_engine::hg_status::kinds::FileKind;
 use vigil_hg::patterns::{IgnoreLine, shown_from};
@@ -59,24 +59,28 @@ impl Writer {
 
     fn sentence(&self, why: &HgWhy) -> Vec<u8> {
         match &why.found {
-            HgFound::Recorded(recorded) => self.recorded(recorded),
-            HgFound::Directory(directory) => self::directory(directory),
-            HgFound::Unknown => b"unknown: it is not recorded, and no pattern ignores it".to_vec(),
-            HgFound::Ignored { path, line } => self.ignored(&why.path, path, line.as_ref()),
-            HgFound::Beyond(reason) => bytes!["no status looks there: ", quoted(reason.as_ref())],
-            HgFound::OtherDirectory => {
+            HgPathKind::Recorded(recorded) => self.recorded(recorded),
+            HgPathKind::Directory(directory) => self::directory(directory),
+            HgPathKind::Unknown => {
+                b"unknown: it is not recorded, and no pattern ignores it".to_vec()
+            }
+            HgPathKind::Ignored { path, line } => self.ignored(&why.path, path, line.as_ref()),
+            HgPathKind::Beyond(reason) => {
+                bytes!["no status looks there: ", quoted(reason.as_ref())]
+            }
+            HgPathKind::OtherDirectory => {
                 b"not shown: a directory without recorded files; those in it are shown one by one"
                     .to_vec()
             }
-            HgFound::Special => b"not shown: no file, link or directory".to_vec(),
-            HgFound::Unreadable(reason) => bytes!["it cannot be looked at (", reason, ")"],
-            HgFound::Absent => {
+            HgPathKind::Special => b"not shown: no file, link or directory".to_vec(),
+            HgPathKind::Unreadable(reason) => bytes!["it cannot be looked at (", reason, ")"],
+            HgPathKind::Absent => {
                 b"not there: neither in the dirstate nor in the working copy".to_vec()
             }
-            HgFound::LeftOut(LeftOut::Narrow) => {
+            HgPathKind::LeftOut(LeftOut::Narrow) => {
                 b"not shown: this clone is narrow, and does without it (hg tracked)".to_vec()
             }
-            HgFound::LeftOut(LeftOut::Sparse) => {
+            HgPathKind::LeftOut(LeftOut::Sparse) => {
                 b"not shown: the working copy is sparse, and does without it (hg debugsparse)"
                     .to_vec()
             }

@@ -8,7 +8,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, ROOT};
 
 use super::{
-    Beyond, Directory, Explanation, Found, Said, Untracked, UntrackedMode, first_above, parent,
+    Beyond, Directory, Explanation, PathKind, Said, Untracked, UntrackedMode, first_above, parent,
 };
 use crate::session::ignoring::Decision;
 use crate::session::recorded_directories::listing_check;
@@ -65,34 +65,36 @@ impl Explanation<'_> {
     }
 
     /// Returns the untracked file at `path` that has taken the place of a directory with tracked files, if there is one.
-    pub(super) fn in_place_of_directory(&self, path: &BStr) -> Option<Found> {
+    pub(super) fn in_place_of_directory(&self, path: &BStr) -> Option<PathKind> {
         let stat = self.lstat(path).ok()?;
         match self.untracked(path) {
-            found @ (Found::Untracked(_) | Found::Ignored { .. }) if !stat.is_dir() => Some(found),
+            found @ (PathKind::Untracked(_) | PathKind::Ignored { .. }) if !stat.is_dir() => {
+                Some(found)
+            }
             _ => None,
         }
     }
 
     /// Returns what is at `path`, which is not tracked.
-    pub(super) fn untracked(&self, path: &BStr) -> Found {
+    pub(super) fn untracked(&self, path: &BStr) -> PathKind {
         let is_sparse = |dir: &BStr| {
             let dir = join(dir, BStr::new(""));
             let index = self.session.index.as_ref();
             index.is_some_and(|index| index.tracked.find(dir.as_ref(), 0).is_some())
         };
         if let Some(dir) = first_above(path, is_sparse) {
-            return Found::Beyond(Beyond::SparseDirectory(dir.to_owned()));
+            return PathKind::Beyond(Beyond::SparseDirectory(dir.to_owned()));
         }
         let stat = match self.lstat(path) {
             Ok(stat) => stat,
-            Err(Errno::NOENT | Errno::NOTDIR) => return Found::Absent,
-            Err(error) => return Found::Beyond(Beyond::Unknown(errno::text(error))),
+            Err(Errno::NOENT | Errno::NOTDIR) => return PathKind::Absent,
+            Err(error) => return PathKind::Beyond(Beyond::Unknown(errno::text(error))),
         };
         if path
             .split_str("/")
             .any(|name| name.eq_ignore_ascii_case(b".git"))
         {
-            return Found::Beyond(Beyond::GitFolder);
+            return PathKind::Beyond(Beyond::GitFolder);
         }
         let is_submodule = |dir: &BStr| {
             let index = self.session.index.as_ref();
@@ -105,26 +107,26 @@ impl Explanation<'_> {
             })
         };
         if let Some(submodule) = first_above(path, is_submodule) {
-            return Found::Beyond(Beyond::Submodule(submodule.to_owned()));
+            return PathKind::Beyond(Beyond::Submodule(submodule.to_owned()));
         }
         if let Some(link) = self.link_above(path) {
-            return Found::Beyond(Beyond::Link(link.to_owned()));
+            return PathKind::Beyond(Beyond::Link(link.to_owned()));
         }
         let is_repository = |dir: &BStr| self.session.repository.has_nested_repository(dir);
         let repository = first_above(path, is_repository).map(BStr::to_owned);
         let rules = self.rules.at(&self.base, parent(path));
         let rule = match rules.decide(path, stat.is_dir()) {
-            Decision::Ignored(excluded, rule) => return Found::Ignored { excluded, rule },
+            Decision::Ignored(excluded, rule) => return PathKind::Ignored { excluded, rule },
             Decision::Untracked(rule) => rule,
         };
         if let Some(repository) = repository {
-            return Found::Beyond(Beyond::Repository(repository));
+            return PathKind::Beyond(Beyond::Repository(repository));
         }
         let listed_as = listed_as(path, &stat, &self.said);
         if listed_as.is_none() && self.said.request.untracked != UntrackedMode::No {
-            return Found::Beyond(unlisted(&stat));
+            return PathKind::Beyond(unlisted(&stat));
         }
-        Found::Untracked(Untracked {
+        PathKind::Untracked(Untracked {
             rule,
             recorded_listing: listed_as
                 .as_ref()
