@@ -86,9 +86,12 @@ pub enum Unanswered {
     /// It cannot be determined whether the daemon sees the same files.
     #[error("cannot tell which files the daemon sees")]
     NoView,
-    /// The question cannot be asked.
+    /// The question, with what the client says of itself, has more bytes than a daemon accepts.
     #[error("the question is too long")]
     TooLong,
+    /// The end of the wait lies further in the future than the clock can tell.
+    #[error("the time to wait for the daemon is too long")]
+    TooPatient,
 }
 
 impl Unanswered {
@@ -216,7 +219,7 @@ impl Client {
         let last = last.and_then(|last| Instant::now().checked_add(last));
         Ok(Deadline {
             patience: self.patience,
-            last: last.ok_or(Unanswered::TooLong)?,
+            last: last.ok_or(Unanswered::TooPatient)?,
             heard_at: Instant::now(),
         })
     }
@@ -575,6 +578,14 @@ mod tests {
         let answer = client.ask(&Request::Ping).unwrap();
         assert_eq!(answer.response, Response::Done);
         answers.join().unwrap();
+    }
+
+    #[test]
+    fn a_wait_without_end_is_not_mistaken_for_a_long_question() {
+        let environment = Environment::new([], "/");
+        let client = Client::for_daemon(&environment, Duration::MAX);
+        let refused = client.ask(&Request::Ping).unwrap_err();
+        assert!(matches!(refused, Unanswered::TooPatient), "{refused}");
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Daemon {
                 self.missed = Some((question, START_STEPS));
                 None
             }
-            Err(Unanswered::TooLong) => None,
+            Err(Unanswered::TooLong | Unanswered::TooPatient) => None,
             Err(_) => {
                 self.next_attempt_at = Instant::now().checked_add(self.pause);
                 self.pause = self.pause.saturating_mul(2).min(PAUSE_MAX);
