@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
 use vigil_git::child::{needs_shell, not_started, shell_command};
-use vigil_git::config::{self, Config, Entry};
+use vigil_git::config::{self, Config, ConfigEntry};
 use vigil_git::environment::Environment;
 use vigil_git::repository::Repository;
 use vigil_linux::{errno, process, signals};
@@ -204,7 +204,7 @@ fn core_pager(config: &Config) -> Result<Option<BString>, Reply> {
 }
 
 /// git reads this entry before all others, and its error names the place instead of the variable.
-fn missing_value(entry: &Entry<'_>) -> Reply {
+fn missing_value(entry: &ConfigEntry<'_>) -> Reply {
     let said = format!("error: missing value for '{}'", raw(entry.key));
     let place = match entry.position {
         Some((file, line)) => format!("bad config line {line} in file {file}", file = raw(file)),

@@ -90,7 +90,7 @@ impl Drivers {
     ///
     /// # Errors
     /// As for [`Self::of`].
-    pub fn take(&mut self, entry: &config::Entry<'_>) -> Result<(), config::Error> {
+    pub fn take(&mut self, entry: &config::ConfigEntry<'_>) -> Result<(), config::Error> {
         let Some((name, variable)) = entry
             .key
             .strip_prefix(b"diff.")

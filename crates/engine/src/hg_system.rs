@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use bstr::{BStr, BString};
 use parking_lot::Mutex;
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::dirstate::{Dirstate, Entry, Flags};
+use vigil_hg::dirstate::{Dirstate, DirstateEntry, Flags};
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::outside_of_reach;
@@ -30,7 +30,7 @@ use vigil_linux::dir::EntryKind;
 use vigil_linux::stat::{Stat, lstat_path, stat_at, stat_path};
 use vigil_model::conversion::Conversion;
 use vigil_model::facts::RecordedStat;
-use vigil_model::index::{Entry as Record, EntryFlags};
+use vigil_model::index::{Entry, EntryFlags};
 use vigil_model::mode::FileMode;
 use vigil_model::path::{file_name, join};
 use vigil_model::timestamp::Timestamp;
@@ -184,7 +184,7 @@ impl<'a> HgSystem<'a> {
     }
 
     /// Returns the recorded files as a scan takes them. All have the same id, so that records are equal if their stat data are.
-    pub(crate) fn records(dirstate: &Dirstate) -> impl Iterator<Item = (&BStr, Record)> {
+    pub(crate) fn records(dirstate: &Dirstate) -> impl Iterator<Item = (&BStr, Entry)> {
         (0usize..)
             .zip(dirstate.iter())
             .map(|(number, (path, entry))| {
@@ -198,7 +198,7 @@ impl<'a> HgSystem<'a> {
                     ..RecordedStat::default()
                 };
                 let id = ObjectId::null(HashKind::Sha1);
-                let record = Record::new(stat, FileMode::FILE, id, EntryFlags::default());
+                let record = Entry::new(stat, FileMode::FILE, id, EntryFlags::default());
                 (path, record)
             })
     }
@@ -441,9 +441,9 @@ pub(crate) fn flag_of(stat: &Stat) -> Flag {
 }
 
 /// Returns the entry from which [`HgSystem::tracked`] made `file`, and whether it is a copy. The flags are the low 16 bits.
-fn entry_of(file: &TrackedFile<'_>) -> (Entry, bool) {
+fn entry_of(file: &TrackedFile<'_>) -> (DirstateEntry, bool) {
     let stat = file.stat();
-    let entry = Entry {
+    let entry = DirstateEntry {
         flags: Flags(stat.uid as u16),
         size: stat.size,
         mtime_s: stat.mtime_s,

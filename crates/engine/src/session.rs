@@ -88,7 +88,7 @@ use crate::status::{Status, StatusRequest};
 use vigil_convert::attribute_files::attribute_files;
 use vigil_convert::converter::{self, Converter};
 use vigil_git::child::FilterStderr;
-use vigil_git::config::{self, Entry};
+use vigil_git::config::{self, ConfigEntry};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Head;
 use vigil_git::refs::Refs;
@@ -109,7 +109,7 @@ use vigil_stamp::trust;
 use vigil_watch::Watcher;
 
 /// Checks an entry of the configuration that is no setting of a session. Returns whether it is one that the command knows.
-pub(crate) type EntryCheck = fn(&Entry<'_>) -> Result<bool, config::Error>;
+pub(crate) type EntryCheck = fn(&ConfigEntry<'_>) -> Result<bool, config::Error>;
 
 /// One working copy and what is known about it.
 pub struct Session {

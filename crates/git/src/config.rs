@@ -60,7 +60,7 @@ pub enum Scope {
 
 /// One configuration entry.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub struct ConfigEntry<'a> {
     /// `section.subsection.name`, section and name in lower case.
     pub key: &'a BStr,
     /// The value; `None` for a key without `=`.
@@ -71,7 +71,7 @@ pub struct Entry<'a> {
     pub position: Option<(&'a BStr, usize)>,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> ConfigEntry<'a> {
     /// Splits the key into the section, the subsection if there is one, and the name.
     pub fn parts(&self) -> Option<(&'a BStr, Option<&'a BStr>, &'a BStr)> {
         let (first, last) = (self.key.find_byte(b'.')?, self.key.rfind_byte(b'.')?);
@@ -292,13 +292,13 @@ impl Config {
     }
 
     /// All entries in the order in which they were read.
-    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+    pub fn entries(&self) -> impl Iterator<Item = ConfigEntry<'_>> {
         self.entries.iter().map(|stored| self.entry_of(stored))
     }
 
-    fn entry_of<'a>(&'a self, stored: &'a Stored) -> Entry<'a> {
+    fn entry_of<'a>(&'a self, stored: &'a Stored) -> ConfigEntry<'a> {
         let file = stored.file.and_then(|number| self.files.get(number));
-        Entry {
+        ConfigEntry {
             key: stored.key.as_bstr(),
             value: stored.value.as_ref().map(|value| value.as_bstr()),
             scope: stored.scope,
@@ -307,16 +307,16 @@ impl Config {
     }
 
     /// The last entry for `key`.
-    pub fn entry(&self, key: &str) -> Option<Entry<'_>> {
+    pub fn entry(&self, key: &str) -> Option<ConfigEntry<'_>> {
         self.all(key.as_bytes()).next_back()
     }
 
     /// All entries for `key`, in order.
-    pub fn every(&self, key: &str) -> impl Iterator<Item = Entry<'_>> {
+    pub fn every(&self, key: &str) -> impl Iterator<Item = ConfigEntry<'_>> {
         self.all(key.as_bytes())
     }
 
-    fn all(&self, key: &[u8]) -> impl DoubleEndedIterator<Item = Entry<'_>> {
+    fn all(&self, key: &[u8]) -> impl DoubleEndedIterator<Item = ConfigEntry<'_>> {
         let numbers = match folded(key) {
             Some(key) => self.by_key.get(&key),
             None => self.by_key.get(key.as_bstr()),
@@ -356,7 +356,7 @@ impl Config {
     }
 
     /// Reads the value of `entry` as [`Config::path`] does.
-    pub(crate) fn path_of(&self, entry: &Entry<'_>) -> Result<Option<PathBuf>, Error> {
+    pub(crate) fn path_of(&self, entry: &ConfigEntry<'_>) -> Result<Option<PathBuf>, Error> {
         self.path_from(entry.required()?)
     }
 
@@ -398,7 +398,7 @@ impl Config {
         section: &str,
         subsection: &BStr,
         name: &str,
-    ) -> Option<Entry<'_>> {
+    ) -> Option<ConfigEntry<'_>> {
         let key = [section.as_bytes(), subsection, name.as_bytes()].join(&b'.');
         self.all(&key).next_back()
     }

@@ -11,7 +11,7 @@ mod record;
 mod v1;
 mod v2;
 
-pub use entry::{Entry, Flags};
+pub use entry::{DirstateEntry, Flags};
 pub use listed::ListedDirectories;
 pub use read::read;
 pub use record::Damaged;
@@ -116,14 +116,14 @@ impl Dirstate {
     }
 
     /// Iterates over the recorded files, in byte order of their paths.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&BStr, &Entry)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&BStr, &DirstateEntry)> {
         self.entries
             .iter()
             .map(|record| (self.text(record.path), &record.entry))
     }
 
     /// Returns the file at the position `at`.
-    pub fn get(&self, at: usize) -> Option<(&BStr, &Entry)> {
+    pub fn get(&self, at: usize) -> Option<(&BStr, &DirstateEntry)> {
         let record = self.entries.get(at)?;
         Some((self.text(record.path), &record.entry))
     }
@@ -141,7 +141,7 @@ impl Dirstate {
     }
 
     /// Iterates over the files below the directory `path`, in byte order of their paths.
-    pub fn below(&self, path: &BStr) -> impl Iterator<Item = (&BStr, &Entry)> {
+    pub fn below(&self, path: &BStr) -> impl Iterator<Item = (&BStr, &DirstateEntry)> {
         let mut start = path.to_owned();
         if !start.is_empty() {
             start.push(b'/');

@@ -3,7 +3,7 @@
 use vigil_linux::stat::Stat;
 use vigil_model::timestamp::Timestamp;
 
-use crate::dirstate::{Entry, Flags};
+use crate::dirstate::{DirstateEntry, Flags};
 
 /// What the facts say about a recorded file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,12 @@ impl Reason {
 
 /// Returns the verdict on a file, which follows from its [`reason`].
 #[inline]
-pub fn verdict(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp) -> Verdict {
+pub fn verdict(
+    entry: &DirstateEntry,
+    is_copy: bool,
+    seen: Option<&Stat>,
+    now: Timestamp,
+) -> Verdict {
     reason(entry, is_copy, seen, now).verdict()
 }
 
@@ -90,7 +95,7 @@ pub fn verdict(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp
 /// `now` is the file system's time before anything was looked at: a file with this mtime or a later one may change once
 /// more and keep it. If `is_copy`, the file counts as changed, whatever its contents are.
 #[inline]
-pub fn reason(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp) -> Reason {
+pub fn reason(entry: &DirstateEntry, is_copy: bool, seen: Option<&Stat>, now: Timestamp) -> Reason {
     let seen = match seen {
         None if entry.is_tracked() => return Reason::Gone,
         None => return Reason::NoLongerTracked,
@@ -120,7 +125,7 @@ pub fn reason(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp)
 }
 
 /// Decides by the mtime, for a file of the recorded size and mode.
-fn by_mtime(entry: &Entry, seen: &Stat, now: Timestamp) -> Reason {
+fn by_mtime(entry: &DirstateEntry, seen: &Stat, now: Timestamp) -> Reason {
     if !entry.flags.has(Flags::HAS_MTIME) {
         return Reason::NoMtime;
     }
@@ -147,8 +152,8 @@ mod tests {
     const NOW: Timestamp = Timestamp { s: 1000, ns: 5 };
     const NORMAL: Flags = Flags(0b1100_0000_0011);
 
-    fn entry(flags: Flags) -> Entry {
-        Entry {
+    fn entry(flags: Flags) -> DirstateEntry {
+        DirstateEntry {
             flags,
             size: 7,
             mtime_s: 900,
@@ -166,7 +171,7 @@ mod tests {
         }
     }
 
-    fn of(entry: &Entry, stat: Stat) -> Verdict {
+    fn of(entry: &DirstateEntry, stat: Stat) -> Verdict {
         verdict(entry, false, Some(&stat), NOW)
     }
 
@@ -231,7 +236,7 @@ mod tests {
             (1000 + DAY_S - 1, Verdict::Unsure),
             (1000 + DAY_S, Verdict::Clean),
         ] {
-            let recorded = Entry {
+            let recorded = DirstateEntry {
                 mtime_s: u32::try_from(second).unwrap(),
                 ..entry(NORMAL)
             };
@@ -245,7 +250,7 @@ mod tests {
 
     #[test]
     fn nanoseconds_decide_where_both_sides_have_them() {
-        let with = |ns, flags| Entry {
+        let with = |ns, flags| DirstateEntry {
             mtime_ns: ns,
             ..entry(flags)
         };
@@ -258,7 +263,7 @@ mod tests {
     #[test]
     fn the_reason_names_the_first_fact_that_decides() {
         let normal = entry(NORMAL);
-        let of = |entry: &Entry, change: fn(&mut Stat)| {
+        let of = |entry: &DirstateEntry, change: fn(&mut Stat)| {
             let mut stat = file();
             change(&mut stat);
             reason(entry, false, Some(&stat), NOW)
@@ -270,7 +275,7 @@ mod tests {
             Reason::ExecutableBit
         );
         assert_eq!(of(&normal, |stat| stat.mtime_s = 901), Reason::Mtime);
-        let young = Entry {
+        let young = DirstateEntry {
             mtime_s: 1000,
             ..normal
         };

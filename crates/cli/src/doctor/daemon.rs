@@ -126,7 +126,7 @@ fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
 }
 
 /// The command that removes `entry`, whose key is `key`, where it is set. Empty if it is on a command line or in the environment.
-pub(super) fn unset(entry: &config::Entry<'_>, key: &str) -> String {
+pub(super) fn unset(entry: &config::ConfigEntry<'_>, key: &str) -> String {
     let command = match entry.scope {
         config::Scope::Local => "git config --local",
         config::Scope::Worktree => "git config --worktree",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bstr::{BStr, BString};
 use vigil_engine::state::StateReport;
-use vigil_git::config::{Config, Entry};
+use vigil_git::config::{Config, ConfigEntry};
 use vigil_git::maintenance::{Count, Maintenance, Monitor};
 use vigil_git::repository::Repository;
 use vigil_git::state_place::NoStateReason;
@@ -126,7 +126,7 @@ fn is_taken(folder: &Path) -> bool {
 }
 
 /// Where `entry` was set.
-fn place(entry: &Entry<'_>) -> BString {
+fn place(entry: &ConfigEntry<'_>) -> BString {
     match entry.position {
         Some((file, line)) => bytes![shown(file), format!(" at line {line}")].into(),
         None => "the command line or the environment".into(),

@@ -1,7 +1,7 @@
 //! Colours: those of each part of the output, and the escape sequences for configured ones (git-config(1), "color").
 
 use bstr::{BStr, ByteSlice};
-use vigil_git::config::{Entry, Error};
+use vigil_git::config::{ConfigEntry, Error};
 use vigil_model::raw_text::raw;
 
 /// Ends a coloured part.
@@ -219,7 +219,7 @@ fn parse_attribute(word: &[u8]) -> Option<u8> {
 ///
 /// # Errors
 /// git refuses the value.
-pub(crate) fn hint_color(entry: &Entry<'_>) -> Result<(), Error> {
+pub(crate) fn hint_color(entry: &ConfigEntry<'_>) -> Result<(), Error> {
     match entry.key.as_bytes() {
         b"color.advice.hint" | b"color.advice.reset" => of_entry(entry).map(drop),
         _ => Ok(()),
@@ -230,7 +230,7 @@ pub(crate) fn hint_color(entry: &Entry<'_>) -> Result<(), Error> {
 ///
 /// # Errors
 /// git refuses the value.
-pub(crate) fn of_entry(entry: &Entry<'_>) -> Result<Vec<u8>, Error> {
+pub(crate) fn of_entry(entry: &ConfigEntry<'_>) -> Result<Vec<u8>, Error> {
     let value = entry.required()?;
     parse(value)
         .ok_or_else(|| entry.complaint(format!("invalid color value: {value}", value = raw(value))))

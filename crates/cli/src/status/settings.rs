@@ -1,7 +1,7 @@
 //! The configuration of how `vigil status` prints.
 
 use bstr::{BString, ByteSlice};
-use vigil_git::config::{Entry, Error};
+use vigil_git::config::{ConfigEntry, Error};
 use vigil_git::operation::comment_prefix;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
@@ -114,7 +114,7 @@ impl PrintSettings {
     ///
     /// # Errors
     /// git refuses the value.
-    pub(crate) fn check(entry: &Entry<'_>) -> Result<bool, Error> {
+    pub(crate) fn check(entry: &ConfigEntry<'_>) -> Result<bool, Error> {
         Self::default().take(entry)
     }
 
@@ -122,7 +122,7 @@ impl PrintSettings {
     ///
     /// # Errors
     /// git refuses the value.
-    pub(super) fn take(&mut self, entry: &Entry<'_>) -> Result<bool, Error> {
+    pub(super) fn take(&mut self, entry: &ConfigEntry<'_>) -> Result<bool, Error> {
         match entry.key.as_bytes() {
             b"status.color" | b"color.status" => self.color_use = Some(color_use(entry)?),
             b"color.ui" => self.color_use_anywhere = color_use(entry)?,
@@ -162,7 +162,7 @@ fn is_color_of_patches(key: &[u8]) -> bool {
     name.is_some_and(|name| IN_PATCHES.iter().any(|known| known.as_bytes() == name))
 }
 
-fn color_use(entry: &Entry<'_>) -> Result<ColorUse, Error> {
+fn color_use(entry: &ConfigEntry<'_>) -> Result<ColorUse, Error> {
     let is = |word: &[u8]| {
         entry
             .value
@@ -177,7 +177,7 @@ fn color_use(entry: &Entry<'_>) -> Result<ColorUse, Error> {
     Ok(ColorUse::Auto)
 }
 
-fn column_style(entry: &Entry<'_>, style: &mut ColumnStyle) -> Result<(), Error> {
+fn column_style(entry: &ConfigEntry<'_>, style: &mut ColumnStyle) -> Result<(), Error> {
     let value = entry.required()?;
     style.apply(value).map_err(|rest| Error::Explained {
         messages: vec![

@@ -146,7 +146,7 @@ impl Settings {
 }
 
 /// Checks an entry as git does when it reads the configuration of filters.
-fn check(entry: &config::Entry<'_>) -> Result<(), config::Error> {
+fn check(entry: &config::ConfigEntry<'_>) -> Result<(), config::Error> {
     let Some((section, Some(_), name)) = entry.parts() else {
         return Ok(());
     };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
-use vigil_hg::dirstate::{Dirstate, Entry};
+use vigil_hg::dirstate::{Dirstate, DirstateEntry};
 use vigil_hg::patterns::{
     Ignore, IgnoreLine, Matcher, MatcherQuestion, Portion, ignore_line, outside_of_reach,
 };
@@ -97,7 +97,7 @@ pub struct HgDirectory {
 #[derive(Clone, Debug)]
 pub struct HgRecorded {
     /// Its entry in the dirstate.
-    pub entry: Entry,
+    pub entry: DirstateEntry,
     /// The source, if it is recorded as a copy.
     pub copy_source: Option<BString>,
     /// What is on disk.
@@ -248,7 +248,7 @@ fn recorded(
     repository: &Repository,
     dirstate: &Dirstate,
     path: &BStr,
-    entry: Entry,
+    entry: DirstateEntry,
     copy_source: Option<BString>,
 ) -> Result<HgRecorded, Abort> {
     let root = &repository.root;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
-use vigil_hg::dirstate::{Dirstate, Entry};
+use vigil_hg::dirstate::{Dirstate, DirstateEntry};
 use vigil_hg::patterns::{Matcher, outside_of_reach};
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::stat::{FileType, Stat, lstat_path, stat_path};
@@ -34,7 +34,7 @@ pub(super) enum UnrecordedFiles {
 /// A file in the dirstate.
 struct RecordedFile<'d> {
     path: &'d BStr,
-    entry: &'d Entry,
+    entry: &'d DirstateEntry,
     is_copy: bool,
 }
 

@@ -15,7 +15,7 @@ use vigil_model::tracked::Tracked;
 
 use super::error::SessionError;
 use super::missed_rules::MissedRules;
-use vigil_git::config::{self, Config, Entry};
+use vigil_git::config::{self, Config, ConfigEntry};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
@@ -119,7 +119,7 @@ enum Refusal {
 
 impl Refusal {
     /// The refusal of an entry without a value.
-    fn without_value(entry: &Entry<'_>) -> Self {
+    fn without_value(entry: &ConfigEntry<'_>) -> Self {
         let text = match entry.position {
             Some((name, line)) => format!("bad config line {line} in {}", raw(name)),
             None => entry.refusal(),
@@ -141,7 +141,7 @@ struct SubmoduleList {
 
 impl SubmoduleList {
     /// Takes over what `entry` says. Adds what git says of it to `said`. git reads more entries than are needed here.
-    fn take(&mut self, entry: &Entry<'_>, said: &mut Vec<BString>) -> Result<(), Refusal> {
+    fn take(&mut self, entry: &ConfigEntry<'_>, said: &mut Vec<BString>) -> Result<(), Refusal> {
         let Some((section, Some(submodule), name)) = entry.parts() else {
             return Ok(());
         };
@@ -222,7 +222,7 @@ impl SubmoduleList {
 }
 
 /// Checks an entry in the section of a submodule of which only an unusable value matters.
-fn check(entry: &Entry<'_>, name: &BStr) -> Result<(), config::Error> {
+fn check(entry: &ConfigEntry<'_>, name: &BStr) -> Result<(), config::Error> {
     let key = raw(entry.key);
     match (name.as_bytes(), entry.value) {
         (b"update", Some(value)) => match value.as_bytes() {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use bstr::BStr;
-use vigil_git::config::{Entry, Scope};
+use vigil_git::config::{ConfigEntry, Scope};
 use vigil_git::repository::Repository;
 
 use super::Session;
@@ -71,7 +71,7 @@ fn places(repository: &Repository) -> [Option<&Path>; 5] {
 
 /// The entries of the configuration that may affect what is kept of the index and the working tree.
 fn kept_entries(repository: &Repository) -> impl Iterator<Item = (&BStr, Option<&BStr>, Scope)> {
-    let counts = |entry: &Entry<'_>| {
+    let counts = |entry: &ConfigEntry<'_>| {
         let section = entry.parts().map(|(section, ..)| section);
         section.is_none_or(|section| OTHER_SECTIONS.iter().all(|other| section != *other))
     };

@@ -10,7 +10,7 @@ use super::git_dir::common_name;
 use super::paths::join;
 use super::ref_format::{RefFormat, RefStorage};
 use crate::config::load::RecordingReader;
-use crate::config::{self, Entry, Scope};
+use crate::config::{self, ConfigEntry, Scope};
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 use vigil_stamp::paths::{bytes_of, is_missing};
@@ -132,7 +132,7 @@ impl Format {
         reader: &mut RecordingReader<'_>,
         directory: &Path,
         name: &BStr,
-        each: fn(&mut Self, &Entry<'_>) -> Result<(), EntryError>,
+        each: fn(&mut Self, &ConfigEntry<'_>) -> Result<(), EntryError>,
     ) -> Result<(), Error> {
         let text = match reader.text(directory, name) {
             Ok(text) => text,
@@ -149,7 +149,7 @@ impl Format {
         };
         let bad_line = |line| format!("bad config line {line} in file {name}", name = raw(name));
         for line in &text.lines {
-            let entry = Entry {
+            let entry = ConfigEntry {
                 key: line.key.as_bstr(),
                 value: line.value.as_ref().map(|value| value.as_bstr()),
                 scope: Scope::Local,
@@ -169,7 +169,7 @@ impl Format {
         }
     }
 
-    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), EntryError> {
+    fn entry(&mut self, entry: &ConfigEntry<'_>) -> Result<(), EntryError> {
         if entry.key == "core.repositoryformatversion" {
             self.version = Some(entry.int()?);
             return Ok(());
@@ -180,7 +180,7 @@ impl Format {
         }
     }
 
-    fn worktree_entry(&mut self, entry: &Entry<'_>) -> Result<(), EntryError> {
+    fn worktree_entry(&mut self, entry: &ConfigEntry<'_>) -> Result<(), EntryError> {
         if entry.key == "core.bare" {
             self.is_bare = Some(entry.boolean()?);
         } else if entry.key == "core.worktree" {
@@ -189,7 +189,7 @@ impl Format {
         Ok(())
     }
 
-    fn extension(&mut self, extension: &BStr, entry: &Entry<'_>) -> Result<(), EntryError> {
+    fn extension(&mut self, extension: &BStr, entry: &ConfigEntry<'_>) -> Result<(), EntryError> {
         let invalid = |value: &BStr| {
             EntryError::Complaint(format!(
                 "invalid value for '{}': '{value}'",
@@ -258,7 +258,7 @@ impl Format {
     }
 }
 
-fn required<'a>(entry: &Entry<'a>) -> Result<&'a BStr, EntryError> {
+fn required<'a>(entry: &ConfigEntry<'a>) -> Result<&'a BStr, EntryError> {
     entry
         .value
         .ok_or_else(|| EntryError::Complaint(format!("missing value for '{}'", raw(entry.key))))

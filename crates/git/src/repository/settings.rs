@@ -13,7 +13,7 @@ use vigil_model::verdict::StatRules;
 
 use super::opened::Repository;
 use crate::config::value::xdg_config;
-use crate::config::{BoolOrInt, Config, Entry, Error};
+use crate::config::{BoolOrInt, Config, ConfigEntry, Error};
 use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};
 use vigil_stamp::paths::path_of;
 
@@ -124,10 +124,10 @@ impl Settings {
     pub fn of_any_command(
         repository: &Repository,
         scope: CommandScope,
-        mut first: impl FnMut(&Entry<'_>) -> Result<(), Error>,
+        mut first: impl FnMut(&ConfigEntry<'_>) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         checks::check_last_values(&repository.config, scope)?;
-        let counts = |entry: &Entry<'_>| first(entry).map(|()| is_for_any_command(entry.key));
+        let counts = |entry: &ConfigEntry<'_>| first(entry).map(|()| is_for_any_command(entry.key));
         Self::read_where(repository, counts, |_| Ok(false))
     }
 
@@ -138,7 +138,7 @@ impl Settings {
     /// git exits at a value, or `other` refuses an entry.
     pub fn read_with(
         repository: &Repository,
-        other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
+        other: impl FnMut(&ConfigEntry<'_>) -> Result<bool, Error>,
     ) -> Result<Self, Error> {
         checks::check_last_values(&repository.config, CommandScope::Index)?;
         Self::read_where(repository, |_| Ok(true), other)
@@ -146,8 +146,8 @@ impl Settings {
 
     fn read_where(
         repository: &Repository,
-        mut counts: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
-        mut other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
+        mut counts: impl FnMut(&ConfigEntry<'_>) -> Result<bool, Error>,
+        mut other: impl FnMut(&ConfigEntry<'_>) -> Result<bool, Error>,
     ) -> Result<Self, Error> {
         let config = &repository.config;
         let mut settings = Self::default();
@@ -201,7 +201,7 @@ impl Settings {
         &mut self,
         draft: &mut Draft,
         repository: &Repository,
-        entry: &Entry<'_>,
+        entry: &ConfigEntry<'_>,
     ) -> Result<bool, Error> {
         let config = &repository.config;
         match entry.key.as_bytes() {
@@ -325,7 +325,7 @@ impl Default for Settings {
     }
 }
 
-fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
+fn untracked(entry: &ConfigEntry<'_>) -> Result<UntrackedMode, Error> {
     let Some(value) = entry.value else {
         return Ok(UntrackedMode::Normal);
     };
@@ -338,7 +338,7 @@ fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
 }
 
 /// Returns git's warning about `diff.submodule`, if the value is not known. It has no effect on a status.
-fn unknown_submodule_format(entry: &Entry<'_>) -> Result<Option<String>, Error> {
+fn unknown_submodule_format(entry: &ConfigEntry<'_>) -> Result<Option<String>, Error> {
     let value = entry.required()?;
     let is_known = [&b"log"[..], b"short", b"diff"].contains(&value.as_bytes());
     Ok((!is_known).then(|| {
@@ -349,7 +349,7 @@ fn unknown_submodule_format(entry: &Entry<'_>) -> Result<Option<String>, Error> 
     }))
 }
 
-fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
+fn renames(entry: &ConfigEntry<'_>) -> Result<Renames, Error> {
     let is_copies =
         |value: &BStr| value.eq_ignore_ascii_case(b"copies") || value.eq_ignore_ascii_case(b"copy");
     if entry.value.is_some_and(is_copies) {
@@ -361,7 +361,7 @@ fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
     }
 }
 
-fn ignore_submodules(entry: &Entry<'_>) -> Result<IgnoreSubmodules, Error> {
+fn ignore_submodules(entry: &ConfigEntry<'_>) -> Result<IgnoreSubmodules, Error> {
     let value = entry.required()?;
     IgnoreSubmodules::named(value).ok_or_else(|| {
         Error::Bad(format!(

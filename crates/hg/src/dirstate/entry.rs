@@ -57,7 +57,7 @@ impl BitOr for Flags {
 
 /// The dirstate entry of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirstateEntry {
     /// The flags.
     pub flags: Flags,
     /// The lowest 31 bits of the size in bytes, if recorded.
@@ -68,7 +68,7 @@ pub struct Entry {
     pub mtime_ns: u32,
 }
 
-impl Entry {
+impl DirstateEntry {
     /// Returns whether the file is tracked in the working copy.
     pub fn is_tracked(&self) -> bool {
         self.flags.has(Flags::WDIR_TRACKED)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::entry::Entry;
+use super::entry::DirstateEntry;
 
 /// A dirstate that cannot be parsed, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +14,7 @@ pub struct Damaged(pub &'static str);
 pub(super) struct Record {
     pub(super) path: ByteRange,
     pub(super) copy_source: Option<ByteRange>,
-    pub(super) entry: Entry,
+    pub(super) entry: DirstateEntry,
 }
 
 /// A range of bytes in the dirstate file.

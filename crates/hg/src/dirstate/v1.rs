@@ -2,7 +2,7 @@
 
 use bstr::ByteSlice;
 
-use super::entry::{Entry, Flags};
+use super::entry::{DirstateEntry, Flags};
 use super::record::{ByteRange, Damaged, Record};
 use crate::fields::i32_at;
 use crate::node::Node;
@@ -63,7 +63,7 @@ fn byte_range(start: usize, len: usize) -> ByteRange {
     }
 }
 
-fn entry(state: u8, mode: u32, size: i32, mtime: i32) -> Result<Entry, Damaged> {
+fn entry(state: u8, mode: u32, size: i32, mtime: i32) -> Result<DirstateEntry, Damaged> {
     let (tracked, p1, p2) = (Flags::WDIR_TRACKED, Flags::P1_TRACKED, Flags::P2_INFO);
     let flags = match (state, size) {
         (b'm', _) => tracked | p1 | p2,
@@ -83,13 +83,13 @@ fn entry(state: u8, mode: u32, size: i32, mtime: i32) -> Result<Entry, Damaged> 
         }
         _ => return Err(Damaged("an entry has an unknown state")),
     };
-    Ok(Entry {
+    Ok(DirstateEntry {
         flags,
-        ..Entry::default()
+        ..DirstateEntry::default()
     })
 }
 
-fn normal(mut flags: Flags, mode: u32, size: i32, mtime: i32) -> Entry {
+fn normal(mut flags: Flags, mode: u32, size: i32, mtime: i32) -> DirstateEntry {
     if mode & 0o100 != 0 {
         flags = flags | Flags::MODE_EXEC_PERM;
     }
@@ -103,7 +103,7 @@ fn normal(mut flags: Flags, mode: u32, size: i32, mtime: i32) -> Entry {
     if mtime != NO_MTIME {
         flags = flags | Flags::HAS_MTIME;
     }
-    Entry {
+    DirstateEntry {
         flags,
         size: size.cast_unsigned() & 0x7fff_ffff,
         mtime_s: mtime.cast_unsigned() & 0x7fff_ffff,

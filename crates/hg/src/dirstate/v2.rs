@@ -2,7 +2,7 @@
 
 use bstr::BString;
 
-use super::entry::{Entry, Flags};
+use super::entry::{DirstateEntry, Flags};
 use super::listed::{ListedRecord, SECONDS_MASK};
 use super::record::{ByteRange, Damaged, Record};
 use crate::fields::{u16_at, u32_at};
@@ -194,11 +194,11 @@ impl<'d> Walk<'d> {
     }
 }
 
-fn entry(mut flags: Flags, size: u32, mtime_s: u32, mtime_ns: u32) -> Entry {
+fn entry(mut flags: Flags, size: u32, mtime_s: u32, mtime_ns: u32) -> DirstateEntry {
     if flags.has(Flags::EXPECTED_STATE_IS_MODIFIED) {
         flags = flags.without(Flags::HAS_MODE_AND_SIZE | Flags::HAS_MTIME);
     }
-    Entry {
+    DirstateEntry {
         flags,
         size,
         mtime_s: mtime_s & SECONDS_MASK,

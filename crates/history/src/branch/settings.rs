@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_git::config::{self, Config, Entry};
+use vigil_git::config::{self, Config, ConfigEntry};
 use vigil_model::raw_text::{raw, text_bytes};
 
 use super::refspec::{Refspec, is_valid_for_push};
@@ -102,7 +102,11 @@ pub fn check_credentials_in_url(config: &Config) -> Result<(), Error> {
     }
 }
 
-fn check_remote(entry: &Entry<'_>, name: &[u8], messages: &mut Vec<BString>) -> Result<(), Error> {
+fn check_remote(
+    entry: &ConfigEntry<'_>,
+    name: &[u8],
+    messages: &mut Vec<BString>,
+) -> Result<(), Error> {
     match name {
         b"mirror" | b"skipdefaultupdate" | b"skipfetchall" | b"prune" | b"prunetags" => {
             entry.boolean()?;

@@ -4,7 +4,7 @@ mod diff;
 
 use bstr::ByteSlice;
 
-use crate::config::{Config, Entry, Error};
+use crate::config::{Config, ConfigEntry, Error};
 use vigil_model::raw_text::raw;
 
 /// Values that must be booleans.
@@ -237,7 +237,7 @@ pub(super) fn check_sharing(config: &Config) -> Result<(), Error> {
 }
 
 /// Checks one entry.
-pub(super) fn check(entry: &Entry<'_>) -> Result<(), Error> {
+pub(super) fn check(entry: &ConfigEntry<'_>) -> Result<(), Error> {
     let Ok(key) = entry.key.to_str() else {
         return Ok(());
     };
@@ -310,13 +310,13 @@ pub(super) fn check(entry: &Entry<'_>) -> Result<(), Error> {
     }
 }
 
-fn is_word(entry: &Entry<'_>, word: &str) -> bool {
+fn is_word(entry: &ConfigEntry<'_>, word: &str) -> bool {
     entry
         .value
         .is_some_and(|value| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-fn abbreviation(entry: &Entry<'_>) -> Result<(), Error> {
+fn abbreviation(entry: &ConfigEntry<'_>) -> Result<(), Error> {
     entry.required()?;
     let is_off = ["false", "no", "off", ""]
         .iter()
@@ -330,7 +330,7 @@ fn abbreviation(entry: &Entry<'_>) -> Result<(), Error> {
     }
 }
 
-fn comment(entry: &Entry<'_>) -> Result<(), Error> {
+fn comment(entry: &ConfigEntry<'_>) -> Result<(), Error> {
     let value = entry.required()?;
     let why = if value.is_empty() {
         "must have at least one character"
@@ -342,14 +342,14 @@ fn comment(entry: &Entry<'_>) -> Result<(), Error> {
     Err(entry.complaint(format!("{} {why}", raw(entry.key))))
 }
 
-fn level(entry: &Entry<'_>, what: &str) -> Result<(), Error> {
+fn level(entry: &ConfigEntry<'_>, what: &str) -> Result<(), Error> {
     match entry.int()? {
         -1..=9 => Ok(()),
         level => Err(Error::Bad(format!("bad {what} compression level {level}"))),
     }
 }
 
-fn push_default(entry: &Entry<'_>) -> Result<(), Error> {
+fn push_default(entry: &ConfigEntry<'_>) -> Result<(), Error> {
     let value = entry.required()?;
     match value.as_bytes() {
         b"nothing" | b"matching" | b"simple" | b"upstream" | b"tracking" | b"current" => Ok(()),

@@ -3,7 +3,7 @@
 use bstr::{BStr, ByteSlice};
 
 use super::is_word;
-use crate::config::{Entry, Error};
+use crate::config::{ConfigEntry, Error};
 use vigil_model::raw_text::raw;
 
 /// The values of `diff.algorithm`.
@@ -23,7 +23,7 @@ const MOVED: [&str; 6] = [
 ];
 
 /// Checks the entry `diff.<name>`.
-pub(super) fn check(name: &str, entry: &Entry<'_>) -> Result<(), Error> {
+pub(super) fn check(name: &str, entry: &ConfigEntry<'_>) -> Result<(), Error> {
     match name {
         "statnamewidth" | "statgraphwidth" => entry.int().map(drop),
         "context" | "interhunkcontext" => match entry.int()? {
@@ -42,7 +42,7 @@ pub(super) fn check(name: &str, entry: &Entry<'_>) -> Result<(), Error> {
 }
 
 /// Checks an entry of a diff driver (gitattributes(5)).
-fn driver(name: &str, entry: &Entry<'_>) -> Result<(), Error> {
+fn driver(name: &str, entry: &ConfigEntry<'_>) -> Result<(), Error> {
     match name {
         "funcname" | "xfuncname" | "command" | "textconv" | "wordregex" | "algorithm" => {
             entry.required().map(drop)
@@ -53,7 +53,7 @@ fn driver(name: &str, entry: &Entry<'_>) -> Result<(), Error> {
     }
 }
 
-fn one_of(entry: &Entry<'_>, words: &[&str]) -> Result<(), Error> {
+fn one_of(entry: &ConfigEntry<'_>, words: &[&str]) -> Result<(), Error> {
     let value = entry.required()?;
     match words.iter().any(|word| is_word(entry, word)) {
         true => Ok(()),
@@ -61,7 +61,7 @@ fn one_of(entry: &Entry<'_>, words: &[&str]) -> Result<(), Error> {
     }
 }
 
-fn unknown_value(entry: &Entry<'_>, value: &BStr) -> Error {
+fn unknown_value(entry: &ConfigEntry<'_>, value: &BStr) -> Error {
     entry.complaint(format!(
         "unknown value for config '{}': {value}",
         raw(entry.key),
@@ -70,7 +70,7 @@ fn unknown_value(entry: &Entry<'_>, value: &BStr) -> Error {
 }
 
 /// Checks `diff.wsErrorHighlight`: words separated by commas, with an optional comma at the end.
-fn highlights(entry: &Entry<'_>) -> Result<(), Error> {
+fn highlights(entry: &ConfigEntry<'_>) -> Result<(), Error> {
     let value = entry.required()?;
     let words = value.strip_suffix(b",").unwrap_or(value);
     let is_known = |word: &[u8]| HIGHLIGHTS.iter().any(|known| known.as_bytes() == word);
@@ -80,7 +80,7 @@ fn highlights(entry: &Entry<'_>) -> Result<(), Error> {
     }
 }
 
-fn color_moved(entry: &Entry<'_>) -> Result<(), Error> {
+fn color_moved(entry: &ConfigEntry<'_>) -> Result<(), Error> {
     let is_known = |value: &BStr| MOVED.iter().any(|known| known.as_bytes() == value);
     if entry.value.is_some_and(is_known) || entry.boolean().is_ok() {
         return Ok(());
@@ -90,7 +90,7 @@ fn color_moved(entry: &Entry<'_>) -> Result<(), Error> {
 }
 
 /// Checks `diff.colorMovedWS`: words separated by commas; `no` cancels those before it.
-fn color_moved_space(entry: &Entry<'_>) -> Result<(), Error> {
+fn color_moved_space(entry: &ConfigEntry<'_>) -> Result<(), Error> {
     let value = entry.required()?;
     let mut messages = Vec::new();
     let (mut is_wrong, mut has_indentation, mut has_others) = (false, false, false);
