@@ -9,7 +9,7 @@ use bstr::{BString, ByteSlice};
 
 use crate::invocation::Invocation;
 use crate::player::{ComparedAnswers, Difference, Settings, play};
-use crate::random::{Plan, scenario};
+use crate::random::{ScenarioPlan, scenario};
 use crate::sandbox::SandboxError;
 use crate::scenario::{Item, Question, Scenario, Step, describe};
 use crate::shell;
@@ -37,7 +37,7 @@ pub struct Campaign {
     /// The number of threads.
     pub jobs: usize,
     /// What scenarios consist of.
-    pub plan: Plan,
+    pub plan: ScenarioPlan,
     /// Whether failures are reduced.
     pub reduces_failures: bool,
     /// Whether the sandboxes of failures are kept on disk.

@@ -24,7 +24,7 @@ use crate::gitstatusd::compare_prompt;
 use crate::gitstatusd::oracle::GitAnswers;
 use crate::gitstatusd::server::Server;
 use crate::random::rng::Rng;
-use crate::random::{Plan, scenario};
+use crate::random::{ScenarioPlan, scenario};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::{Item, Question, ServerOptions, describe};
 use crate::settings::Settings;
@@ -53,7 +53,7 @@ pub struct Soak {
     /// The run stops after this many wrong answers.
     pub wrong_max: usize,
     /// The plan of the operations and questions.
-    pub plan: Plan,
+    pub plan: ScenarioPlan,
 }
 
 /// The results of a run.

@@ -19,14 +19,14 @@ use vigil_testkit::cases;
 use vigil_testkit::daemon::{Daemon, DaemonError};
 use vigil_testkit::gitstatusd::oracle::{Expected, expected_response};
 use vigil_testkit::player::Settings;
-use vigil_testkit::random::Plan;
+use vigil_testkit::random::ScenarioPlan;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_testkit::scenario::{Item, ServerOptions};
 use vigil_testkit::soak::{self, Soak};
 
 fn campaign(seed: u64, runs: u64, prompts: bool) -> Campaign {
     // Without reftables, since the installed git may be too old for them.
-    let plan = Plan {
+    let plan = ScenarioPlan {
         steps: 12,
         questions: 2,
         without: BTreeSet::new(),

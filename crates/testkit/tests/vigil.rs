@@ -18,7 +18,7 @@ use vigil_testkit::cases;
 use vigil_testkit::daemon::Daemon;
 use vigil_testkit::objects;
 use vigil_testkit::player::Settings;
-use vigil_testkit::random::Plan;
+use vigil_testkit::random::ScenarioPlan;
 use vigil_testkit::sandbox::{default_parent, git_is_at_least, vigil_program};
 use vigil_testkit::soak::{self, Soak};
 
@@ -68,7 +68,7 @@ fn play_through_a_daemon(prompts: bool, seed: u64, comparisons_max: usize) {
 }
 
 fn play_with(settings: &Settings, prompts: bool, seed: u64, comparisons_max: usize) {
-    let plan = Plan {
+    let plan = ScenarioPlan {
         steps: 25,
         questions: 4,
         without: settings.options_unsupported_by_oracle(),
@@ -154,7 +154,7 @@ fn whatever_happens_to_the_daemon_no_answer_is_wrong() {
         jobs: 2,
         faults_percent: 40,
         wrong_max: 1,
-        plan: Plan {
+        plan: ScenarioPlan {
             steps: 8,
             questions: 2,
             without: settings().options_unsupported_by_oracle(),

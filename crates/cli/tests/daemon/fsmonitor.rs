@@ -16,7 +16,7 @@ use vigil_testkit::daemon::Daemon;
 use vigil_testkit::kills::{self, KillSettings};
 use vigil_testkit::monitor::{Monitor, Transport};
 use vigil_testkit::player::Settings;
-use vigil_testkit::random::Plan;
+use vigil_testkit::random::ScenarioPlan;
 
 use crate::namespaces::{is_in_namespaces, run_in_namespaces};
 use crate::sandbox::{RunningDaemon, Sandbox, VIGIL};
@@ -341,7 +341,7 @@ fn random_changes_are_reported_to_git() {
             time_max: Duration::MAX,
             failures_max: 1,
             jobs: 1,
-            plan: Plan {
+            plan: ScenarioPlan {
                 steps: 12,
                 questions: 2,
                 without: std::collections::BTreeSet::new(),

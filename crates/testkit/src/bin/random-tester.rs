@@ -14,7 +14,7 @@ use vigil_testkit::monitor::{Monitor, Transport};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::operations::GROUPS as OPERATION_GROUPS;
 use vigil_testkit::random::questions::GROUPS as OPTION_GROUPS;
-use vigil_testkit::random::{Plan, scenario};
+use vigil_testkit::random::{ScenarioPlan, scenario};
 use vigil_testkit::scenario::describe;
 
 const USAGE: &str = "usage: random-tester --vigil PATH [--git PATH]... [option]...
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
 }
 
 fn parse(words: &mut Words) -> Result<Arguments, String> {
-    let plan = Plan {
+    let plan = ScenarioPlan {
         steps: 40,
         questions: 4,
         without: BTreeSet::new(),
@@ -191,7 +191,7 @@ fn knows_reftable(program: &std::path::Path) -> bool {
     (parts.next(), parts.next()) >= (Some(2), Some(45))
 }
 
-fn leave_out_groups(plan: &mut Plan, list: &str) -> Result<(), String> {
+fn leave_out_groups(plan: &mut ScenarioPlan, list: &str) -> Result<(), String> {
     for name in list.split(',').filter(|name| !name.is_empty()) {
         let is_option = OPTION_GROUPS.iter().any(|group| group.0 == name);
         let is_operation = OPERATION_GROUPS
@@ -205,7 +205,7 @@ fn leave_out_groups(plan: &mut Plan, list: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn keep_only_groups(plan: &mut Plan, list: &str) -> Result<(), String> {
+fn keep_only_groups(plan: &mut ScenarioPlan, list: &str) -> Result<(), String> {
     if list == "full" {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use vigil_testkit::command_line::{self, Words};
 use vigil_testkit::player::Settings;
-use vigil_testkit::random::Plan;
+use vigil_testkit::random::ScenarioPlan;
 use vigil_testkit::soak::{self, Soak};
 
 const USAGE: &str = "usage: soak --vigil PATH [--git PATH]... [option]...
@@ -57,7 +57,7 @@ fn parse(words: &mut Words) -> Result<(Settings, Soak), String> {
         jobs: 3,
         faults_percent: 25,
         wrong_max: 5,
-        plan: Plan {
+        plan: ScenarioPlan {
             steps: 40,
             questions: 3,
             without: Default::default(),

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use self::damage::Damage;
-use self::question::Question;
+use self::question::CatFileCall;
 use self::repositories::{SHAPES, SoundRepositories, SoundRepository};
 use crate::process::{self, Ending, Outcome};
 use crate::random::rng::Rng;
@@ -94,7 +94,7 @@ impl fmt::Display for Totals {
 struct Case {
     seed: u64,
     damages: Vec<Damage>,
-    questions: Vec<Question>,
+    questions: Vec<CatFileCall>,
     /// Whether standard error is compared.
     compares_stderr: bool,
 }
@@ -127,9 +127,9 @@ impl Case {
             ids_only: settings.ids_only,
         };
         let questions = (0..QUESTIONS).map(|_| question::random(&mut rng, &repository, allowed));
-        let mut questions: Vec<Question> = questions.collect();
+        let mut questions: Vec<CatFileCall> = questions.collect();
         if settings.is_old {
-            questions.iter_mut().for_each(Question::make_old);
+            questions.iter_mut().for_each(CatFileCall::make_old);
         }
         Ok((
             Self {
@@ -250,7 +250,7 @@ impl CaseRunner<'_> {
         prepare().map_err(while_doing("preparing a case"))
     }
 
-    fn ask(&self, question: &Question, compares_stderr: bool) -> Result<Verdict, SandboxError> {
+    fn ask(&self, question: &CatFileCall, compares_stderr: bool) -> Result<Verdict, SandboxError> {
         let limit = self.settings.limit;
         let theirs = self.answer(&self.settings.oracle, question, limit)?;
         if !matches!(theirs.ending, Ending::Exit(_) | Ending::Signal(SIGPIPE)) {
@@ -291,7 +291,7 @@ impl CaseRunner<'_> {
     fn answer(
         &self,
         program: &Path,
-        question: &Question,
+        question: &CatFileCall,
         limit: Duration,
     ) -> Result<Outcome, SandboxError> {
         let mut command = self.sandbox.isolated(program, b".");
@@ -309,11 +309,11 @@ impl CaseRunner<'_> {
     fn report(
         &self,
         case: &Case,
-        question: &Question,
+        question: &CatFileCall,
         repository: &SoundRepository,
     ) -> Result<String, SandboxError> {
         let mut error = None;
-        let mut fails = |damages: &[Damage], question: &Question| {
+        let mut fails = |damages: &[Damage], question: &CatFileCall| {
             let asked = self
                 .prepare(repository, damages)
                 .and_then(|()| self.ask(question, case.compares_stderr));
@@ -329,7 +329,7 @@ impl CaseRunner<'_> {
         let damages = shrink(case.damages.clone(), SHRINK_TRIES_MAX, &mut |damages| {
             fails(damages, question).is_some()
         });
-        let with_lines = |lines: &[String]| Question {
+        let with_lines = |lines: &[String]| CatFileCall {
             lines: lines.to_vec(),
             ..question.clone()
         };

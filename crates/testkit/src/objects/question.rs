@@ -6,7 +6,7 @@ use crate::shell;
 
 /// A call of `cat-file`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct CatFileCall {
     /// The arguments after `cat-file`.
     pub arguments: Vec<String>,
     /// The lines of standard input, with their line ends.
@@ -15,7 +15,7 @@ pub struct Question {
     pub variables: Vec<(&'static str, String)>,
 }
 
-impl Question {
+impl CatFileCall {
     /// Removes everything that gits before 2.50 do not support.
     pub fn make_old(&mut self) {
         let is_new = |argument: &String| {
@@ -109,7 +109,7 @@ pub fn random(
     rng: &mut Rng,
     repository: &SoundRepository,
     AllowedQuestions { lists, ids_only }: AllowedQuestions,
-) -> Question {
+) -> CatFileCall {
     let mut question = match rng.below(if lists { 100 } else { 75 }) {
         0..30 => question_about_one_object(rng, repository, ids_only),
         30..75 => batch_question(rng, repository, ids_only),
@@ -171,7 +171,7 @@ fn question_about_one_object(
     rng: &mut Rng,
     repository: &SoundRepository,
     ids_only: bool,
-) -> Question {
+) -> CatFileCall {
     let mut arguments = Vec::new();
     let name = name(rng, repository, ids_only);
     match rng.below(12) {
@@ -195,7 +195,7 @@ fn question_about_one_object(
         arguments.push("--use-mailmap".to_owned());
     }
     arguments.push(name);
-    Question {
+    CatFileCall {
         arguments,
         lines: Vec::new(),
         variables: Vec::new(),
@@ -232,7 +232,7 @@ fn filter(rng: &mut Rng, arguments: &mut Vec<String>) {
     }
 }
 
-fn batch_question(rng: &mut Rng, repository: &SoundRepository, ids_only: bool) -> Question {
+fn batch_question(rng: &mut Rng, repository: &SoundRepository, ids_only: bool) -> CatFileCall {
     let mut arguments = vec![mode(
         rng,
         &["--batch", "--batch", "--batch-check", "--batch-command"],
@@ -283,14 +283,14 @@ fn batch_question(rng: &mut Rng, repository: &SoundRepository, ids_only: bool) -
         };
         format!("{line}{end}")
     });
-    Question {
+    CatFileCall {
         lines: lines.collect(),
         arguments,
         variables: Vec::new(),
     }
 }
 
-fn question_about_all_objects(rng: &mut Rng) -> Question {
+fn question_about_all_objects(rng: &mut Rng) -> CatFileCall {
     let names: &[&str] = match rng.chance(95) {
         true => &["--batch", "--batch-check"],
         false => &["--batch-command"],
@@ -305,7 +305,7 @@ fn question_about_all_objects(rng: &mut Rng) -> Question {
         }
     }
     filter(rng, &mut arguments);
-    Question {
+    CatFileCall {
         arguments,
         lines: Vec::new(),
         variables: Vec::new(),

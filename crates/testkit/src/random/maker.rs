@@ -3,7 +3,7 @@
 use bstr::BString;
 
 use super::names::{Pool, join};
-use super::plan::Plan;
+use super::plan::ScenarioPlan;
 use super::rng::Rng;
 use crate::action::{Action, GitRun, tick_time};
 use crate::sandbox::BASE_TIME;
@@ -39,7 +39,7 @@ pub struct Maker {
 
 impl Maker {
     /// Creates a maker for a seed.
-    pub fn new(seed: u64, plan: &Plan) -> Self {
+    pub fn new(seed: u64, plan: &ScenarioPlan) -> Self {
         let mut rng = Rng::new(seed);
         let size = rng.pick(&[8, 25, 60, 120]);
         let is_plain = rng.chance(25) || !plan.has("names");

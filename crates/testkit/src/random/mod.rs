@@ -9,10 +9,10 @@ pub mod rng;
 
 use crate::scenario::{Item, Scenario, ServerOptions};
 use maker::Maker;
-pub use plan::Plan;
+pub use plan::ScenarioPlan;
 
 /// The scenario of a seed.
-pub fn scenario(seed: u64, plan: &Plan) -> Scenario {
+pub fn scenario(seed: u64, plan: &ScenarioPlan) -> Scenario {
     let mut maker = Maker::new(seed, plan);
     let mut items: Vec<Item> = operations::setup(&mut maker)
         .into_iter()
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_seed_always_gives_the_same_scenario() {
-        let plan = Plan {
+        let plan = ScenarioPlan {
             steps: 200,
             questions: 2,
             without: BTreeSet::new(),
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn every_operation_occurs() {
-        let plan = Plan {
+        let plan = ScenarioPlan {
             steps: 5000,
             questions: 0,
             without: BTreeSet::new(),
@@ -88,7 +88,7 @@ mod tests {
             .iter()
             .map(|group| group.0.to_owned())
             .collect();
-        let plan = Plan {
+        let plan = ScenarioPlan {
             steps: 1,
             questions: 0,
             without,

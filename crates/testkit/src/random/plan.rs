@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// The operations and questions that a scenario may contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ScenarioPlan {
     /// The number of operations.
     pub steps: usize,
     /// The number of questions after each operation.
@@ -18,7 +18,7 @@ pub struct Plan {
     pub prompts: bool,
 }
 
-impl Plan {
+impl ScenarioPlan {
     /// Whether a group or operation may occur.
     pub fn has(&self, group: &str) -> bool {
         !self.without.contains(group)

@@ -5,7 +5,7 @@ use bstr::{BString, ByteSlice};
 use super::maker::Maker;
 use super::names::join;
 use super::operations;
-use super::plan::Plan;
+use super::plan::ScenarioPlan;
 use crate::invocation::Invocation;
 use crate::scenario::Question;
 
@@ -39,7 +39,7 @@ pub const GROUPS: &[(&str, &str)] = &[
 ];
 
 /// A random question.
-pub fn random(m: &mut Maker, plan: &Plan) -> Question {
+pub fn random(m: &mut Maker, plan: &ScenarioPlan) -> Question {
     if plan.prompts {
         let mut directory = directory(m, plan);
         // The process ignores the variables of a question, so only the directory varies.
@@ -80,7 +80,7 @@ pub fn random(m: &mut Maker, plan: &Plan) -> Question {
     Question::Status(invocation)
 }
 
-fn directory(m: &mut Maker, plan: &Plan) -> BString {
+fn directory(m: &mut Maker, plan: &ScenarioPlan) -> BString {
     if !plan.has("directories") || m.rng.chance(60) {
         return "work".into();
     }
@@ -107,7 +107,7 @@ fn directory(m: &mut Maker, plan: &Plan) -> BString {
     join(b"work", &m.directory())
 }
 
-fn options(m: &mut Maker, plan: &Plan, options: &mut Vec<BString>) {
+fn options(m: &mut Maker, plan: &ScenarioPlan, options: &mut Vec<BString>) {
     let mut add = |option: &str| options.push(option.into());
     let rng = &mut m.rng;
     if !plan.has("long") || rng.chance(70) {
@@ -285,7 +285,7 @@ fn options(m: &mut Maker, plan: &Plan, options: &mut Vec<BString>) {
     }
 }
 
-fn pathspec(m: &mut Maker, plan: &Plan) -> BString {
+fn pathspec(m: &mut Maker, plan: &ScenarioPlan) -> BString {
     let path = m.path();
     let kind = m.rng.below(if plan.has("magic") { 16 } else { 6 });
     let with = |prefix: &str| BString::from([prefix.as_bytes(), &path[..]].concat());
@@ -339,7 +339,7 @@ fn pathspec(m: &mut Maker, plan: &Plan) -> BString {
     }
 }
 
-fn overrides(m: &mut Maker, plan: &Plan, invocation: &mut Invocation) {
+fn overrides(m: &mut Maker, plan: &ScenarioPlan, invocation: &mut Invocation) {
     if m.rng.chance(25) {
         let (name, value) = operations::setting(m);
         invocation

@@ -31,7 +31,7 @@ pub use operation::Operation;
 pub use setup::setup;
 
 use super::maker::Maker;
-use super::plan::Plan;
+use super::plan::ScenarioPlan;
 use crate::scenario::Step;
 
 /// All tables, with the names of their groups.
@@ -62,7 +62,7 @@ pub const GROUPS: &[(&str, &[Operation])] = &[
 ];
 
 /// The operations that the plan allows.
-pub fn allowed(plan: &Plan) -> Vec<Operation> {
+pub fn allowed(plan: &ScenarioPlan) -> Vec<Operation> {
     GROUPS
         .iter()
         .filter(|group| plan.has(group.0))
