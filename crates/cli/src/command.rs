@@ -1,6 +1,6 @@
 //! The description of a command, for lists of commands, completions and manual pages.
 
-use crate::options::{Argument, Entry, Table, Value};
+use crate::options::{Argument, OptionEntry, OptionTable, Value};
 
 /// A command of Vigil.
 pub(crate) struct Command {
@@ -44,19 +44,19 @@ impl Subcommand {
 
 /// The options of a command, whatever the type of their keys.
 pub(crate) trait Options {
-    /// [`Table::synopsis`].
+    /// [`OptionTable::synopsis`].
     fn synopsis(&self) -> &'static str;
-    /// [`Table::entries`].
-    fn entries(&self) -> Vec<Entry<()>>;
+    /// [`OptionTable::entries`].
+    fn entries(&self) -> Vec<OptionEntry<()>>;
 }
 
-impl<K> Options for Table<K> {
+impl<K> Options for OptionTable<K> {
     fn synopsis(&self) -> &'static str {
         self.synopsis
     }
 
-    fn entries(&self) -> Vec<Entry<()>> {
-        let nameless = |entry: &Entry<K>| Entry {
+    fn entries(&self) -> Vec<OptionEntry<()>> {
+        let nameless = |entry: &OptionEntry<K>| OptionEntry {
             key: (),
             short: entry.short,
             long: entry.long,
@@ -71,9 +71,9 @@ impl<K> Options for Table<K> {
 }
 
 /// The options of commands that have none.
-const NO_OPTIONS: &dyn Options = &Table::<()>::without_options("");
+const NO_OPTIONS: &dyn Options = &OptionTable::<()>::without_options("");
 
-impl<K> Entry<K> {
+impl<K> OptionEntry<K> {
     /// The short name with its dash, if any.
     pub(crate) fn short_name(&self) -> Option<String> {
         self.short.map(|letter| format!("-{}", char::from(letter)))

@@ -5,11 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bstr::BString;
-use vigil_daemon::gitstatusd::{self, KNOWN, Known};
+use vigil_daemon::gitstatusd::{self, KNOWN_OPTIONS, KnownOption};
 use vigil_git::environment::Environment;
 
 use crate::command::{Command, Options};
-use crate::options::{Argument, Entry, Value};
+use crate::options::{Argument, OptionEntry, Value};
 use crate::prompt;
 
 /// The command as it is listed and described.
@@ -30,13 +30,13 @@ impl Options for OfGitstatusd {
         "vigil gitstatusd [<option>...]"
     }
 
-    fn entries(&self) -> Vec<Entry<()>> {
-        KNOWN.iter().map(entry).collect()
+    fn entries(&self) -> Vec<OptionEntry<()>> {
+        KNOWN_OPTIONS.iter().map(entry).collect()
     }
 }
 
-fn entry(known: &Known) -> Entry<()> {
-    Entry {
+fn entry(known: &KnownOption) -> OptionEntry<()> {
+    OptionEntry {
         short: Some(known.letter),
         argument: known.argument.map_or(Argument::None, |argument| {
             Argument::Required(match argument {
@@ -49,7 +49,7 @@ fn entry(known: &Known) -> Entry<()> {
             _ => Value::Any,
         },
         negatable: false,
-        ..Entry::flag((), known.long, known.help)
+        ..OptionEntry::flag((), known.long, known.help)
     }
 }
 

@@ -11,7 +11,7 @@ use vigil_linux::errno;
 
 use crate::command::Options;
 use crate::config_env;
-use crate::options::{Argument, Entry, Table, Value};
+use crate::options::{Argument, OptionEntry, OptionTable, Value};
 use crate::reply::{Reply, bytes, labelled};
 
 /// What an option does.
@@ -30,10 +30,10 @@ enum Key {
     Directory,
 }
 
-const fn long(key: Key, long: &'static str, help: &'static str) -> Entry<Key> {
-    Entry {
+const fn long(key: Key, long: &'static str, help: &'static str) -> OptionEntry<Key> {
+    OptionEntry {
         negatable: false,
-        ..Entry::flag(key, long, help)
+        ..OptionEntry::flag(key, long, help)
     }
 }
 
@@ -42,19 +42,19 @@ const fn switch(
     variable: &'static str,
     value: &'static str,
     help: &'static str,
-) -> Entry<Key> {
+) -> OptionEntry<Key> {
     long(Key::Switch(variable, value), name, help)
 }
 
-const fn short(letter: u8, entry: Entry<Key>) -> Entry<Key> {
-    Entry {
+const fn short(letter: u8, entry: OptionEntry<Key>) -> OptionEntry<Key> {
+    OptionEntry {
         short: Some(letter),
         ..entry
     }
 }
 
-const fn valued(argument: Argument, value: Value, entry: Entry<Key>) -> Entry<Key> {
-    Entry {
+const fn valued(argument: Argument, value: Value, entry: OptionEntry<Key>) -> OptionEntry<Key> {
+    OptionEntry {
         argument,
         value,
         ..entry
@@ -64,7 +64,7 @@ const fn valued(argument: Argument, value: Value, entry: Entry<Key>) -> Entry<Ke
 /// The options as they are described.
 pub(crate) const OPTIONS: &dyn Options = &TABLE;
 
-const TABLE: Table<Key> = Table {
+const TABLE: OptionTable<Key> = OptionTable {
     synopsis: "\
 vigil [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]
              [--exec-path=<path>] [-p | --paginate | -P | --no-pager]
@@ -225,7 +225,7 @@ pub(crate) fn usage_line() -> String {
 }
 
 /// Finds the option called `name`, which includes its dashes.
-fn find(name: &[u8]) -> Option<&'static Entry<Key>> {
+fn find(name: &[u8]) -> Option<&'static OptionEntry<Key>> {
     TABLE.entries.iter().find(|entry| match name {
         [b'-', b'-', long @ ..] => !long.is_empty() && entry.long.as_bytes() == long,
         [b'-', letter] => entry.short == Some(*letter),

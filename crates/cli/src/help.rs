@@ -6,16 +6,16 @@ use bstr::{BStr, BString};
 use vigil_git::environment::Environment;
 
 use crate::command::{Command, Options};
-use crate::options::{Table, Value, parse, with_usage};
+use crate::options::{OptionTable, Value, parse, with_usage};
 use crate::page::{self, Page};
 use crate::pager;
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
-const TABLE: Table<()> = Table::without_options("vigil help [<command>]");
+const TABLE: OptionTable<()> = OptionTable::without_options("vigil help [<command>]");
 
 /// The options of `vigil version`: none.
-pub(crate) const VERSION_TABLE: Table<()> = Table::without_options("vigil version");
+pub(crate) const VERSION_TABLE: OptionTable<()> = OptionTable::without_options("vigil version");
 
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
@@ -29,12 +29,12 @@ pub(crate) const COMMAND: Command = Command {
 
 /// All commands, and the options that may precede them.
 #[derive(Clone, Copy)]
-pub(crate) struct Known {
+pub(crate) struct CommandSet {
     pub(crate) commands: &'static [&'static Command],
     pub(crate) globals: &'static dyn Options,
 }
 
-impl Known {
+impl CommandSet {
     fn page(self, name: &BStr) -> Option<Page> {
         let mut commands = self.commands.iter();
         let command = commands.find(|command| name == command.name)?;
@@ -54,24 +54,24 @@ impl Known {
 }
 
 /// The text of `vigil help`.
-pub(crate) fn overview(known: Known, code: u8) -> Reply {
+pub(crate) fn overview(all: CommandSet, code: u8) -> Reply {
     let line = |command: &&Command| format!("   {:<12} {}\n", command.name, command.summary);
-    let commands: String = known.commands.iter().map(line).collect();
+    let commands: String = all.commands.iter().map(line).collect();
     let text = format!(
         "usage: {}\n\nThese are the commands:\n{commands}\n\
          'vigil status -h' lists the options of 'vigil status', and 'vigil help status'\n\
          shows its manual page; likewise for the other commands.\n",
-        known.globals.synopsis()
+        all.globals.synopsis()
     );
     Reply::printed(text, code)
 }
 
 /// Shows the manual page of the command `name`, or of Vigil as a whole: with man(1) if that finds the page, otherwise as text.
 /// Returns the exit code, or `None` if there is no such page.
-pub(crate) fn show(known: Known, name: &BStr, environment: &Environment) -> Option<u8> {
+pub(crate) fn show(all: CommandSet, name: &BStr, environment: &Environment) -> Option<u8> {
     let page = match name == "vigil" {
-        true => known.page_of_all(),
-        false => known.page(name)?,
+        true => all.page_of_all(),
+        false => all.page(name)?,
     };
     man::open(&page.name, environment);
     if let Err(complaint) = pager::begin_by_default(environment) {
@@ -85,15 +85,15 @@ pub(crate) fn show(known: Known, name: &BStr, environment: &Environment) -> Opti
 const WIDTH: usize = 80;
 
 /// Prints a manual page for installation: that of a command, or of Vigil. With `--list` prints all names, one per line.
-pub(crate) fn man_page(known: Known, arguments: &[BString]) -> Reply {
+pub(crate) fn man_page(all: CommandSet, arguments: &[BString]) -> Reply {
     let page = match arguments {
-        [] => Some(known.page_of_all()),
+        [] => Some(all.page_of_all()),
         [only] if only == "--list" => {
-            let names = known.described().into_iter().map(|command| command.name);
+            let names = all.described().into_iter().map(|command| command.name);
             let names: Vec<String> = names.map(|name| format!("{name}\n")).collect();
             return Reply::printed(names.concat(), 0);
         }
-        [name] => known.page(BStr::new(name)),
+        [name] => all.page(BStr::new(name)),
         _ => None,
     };
     match page {

@@ -89,7 +89,7 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     };
     let Some((command, arguments)) = rest.split_first() else {
         pager::record_wish(paging, "help".into());
-        return say_paged(help::overview(KNOWN, 1), &environment);
+        return say_paged(help::overview(COMMANDS, 1), &environment);
     };
     pager::record_wish(paging, command.as_bstr());
     run_command(command.as_bstr(), arguments, environment)
@@ -107,8 +107,8 @@ fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 
     run_command(command, arguments, environment)
 }
 
-/// What is known about commands, for lists and descriptions.
-const KNOWN: help::Known = help::Known {
+/// All commands, for lists and descriptions.
+const COMMANDS: help::CommandSet = help::CommandSet {
     commands: commands::LISTED,
     globals: globals::OPTIONS,
 };
@@ -118,7 +118,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
     match command.as_bytes() {
         b"cat-file" => cat_file::run(arguments, &environment),
         b"completions" => {
-            let script = completions::run(arguments, KNOWN.commands, KNOWN.globals);
+            let script = completions::run(arguments, COMMANDS.commands, COMMANDS.globals);
             say_paged(script, &environment)
         }
         b"daemon" => daemon::run(arguments, &environment),
@@ -131,7 +131,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             answered.map_or_else(|reply| say(&reply), |outcome| outcome.say(&environment))
         }
         b"init" => say(&init::run(arguments, &environment)),
-        b"man" => say_paged(help::man_page(KNOWN, arguments), &environment),
+        b"man" => say_paged(help::man_page(COMMANDS, arguments), &environment),
         b"prompt" => prompt::run(arguments, &environment),
         b"state" => say_whole(&environment, || state::run(arguments, &environment)),
         b"status" => run_status(arguments, &environment),
@@ -175,13 +175,13 @@ fn run_status(arguments: &[BString], environment: &Environment) -> u8 {
 /// Lists the commands, or shows the page of the named one.
 fn run_help(arguments: &[BString], environment: Environment) -> u8 {
     match arguments {
-        [] => say_paged(help::overview(KNOWN, 0), &environment),
+        [] => say_paged(help::overview(COMMANDS, 0), &environment),
         [only] => match only.as_slice() {
             b"version" | b"-h" | b"--help" | b"-v" | b"--version" => {
-                say_paged(help::overview(KNOWN, 0), &environment)
+                say_paged(help::overview(COMMANDS, 0), &environment)
             }
             [b'-', ..] => say(&help::wrong_command_line(arguments)),
-            name => match help::show(KNOWN, name.as_bstr(), &environment) {
+            name => match help::show(COMMANDS, name.as_bstr(), &environment) {
                 Some(code) => code,
                 None => say_paged(help::unknown_command(name.as_bstr()), &environment),
             },

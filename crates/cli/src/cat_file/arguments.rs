@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::filter::Filter;
 use super::format::DEFAULT;
-use crate::options::{Argument, Entry, Given, OwnOptions, Table, Value, parse, usage};
+use crate::options::{Argument, Given, OptionEntry, OptionTable, OwnOptions, Value, parse, usage};
 use crate::reply::{Reply, bytes, labelled};
 
 /// A question about one object.
@@ -130,8 +130,13 @@ impl Mode {
     }
 }
 
-const fn entry(key: Key, short: Option<u8>, long: &'static str, help: &'static str) -> Entry<Key> {
-    Entry {
+const fn entry(
+    key: Key,
+    short: Option<u8>,
+    long: &'static str,
+    help: &'static str,
+) -> OptionEntry<Key> {
+    OptionEntry {
         key,
         short,
         long,
@@ -143,28 +148,28 @@ const fn entry(key: Key, short: Option<u8>, long: &'static str, help: &'static s
     }
 }
 
-const fn flag(key: Key, long: &'static str, help: &'static str) -> Entry<Key> {
-    Entry {
+const fn flag(key: Key, long: &'static str, help: &'static str) -> OptionEntry<Key> {
+    OptionEntry {
         negatable: true,
         ..entry(key, None, long, help)
     }
 }
 
-const fn batch(batch: Batch, long: &'static str, help: &'static str) -> Entry<Key> {
-    Entry {
+const fn batch(batch: Batch, long: &'static str, help: &'static str) -> OptionEntry<Key> {
+    OptionEntry {
         argument: Argument::Optional("format"),
         ..entry(Key::Batch(batch), None, long, help)
     }
 }
 
-const fn hidden(entry: Entry<Key>) -> Entry<Key> {
-    Entry {
+const fn hidden(entry: OptionEntry<Key>) -> OptionEntry<Key> {
+    OptionEntry {
         is_own: true,
         ..entry
     }
 }
 
-pub(super) const TABLE: Table<Key> = Table {
+pub(super) const TABLE: OptionTable<Key> = OptionTable {
     synopsis: "git cat-file <type> <object>
    or: git cat-file (-e | -p | -t | -s) <object>
    or: git cat-file (--textconv | --filters)
@@ -264,7 +269,7 @@ pub(super) const TABLE: Table<Key> = Table {
             "filters",
             "run filters on object's content",
         ),
-        Entry {
+        OptionEntry {
             argument: Argument::Required("blob|tree"),
             value: Value::Path,
             ..flag(
@@ -273,7 +278,7 @@ pub(super) const TABLE: Table<Key> = Table {
                 "use a <path> for (--textconv | --filters); Not with 'batch'",
             )
         },
-        Entry {
+        OptionEntry {
             argument: Argument::Required("args"),
             ..flag(Key::Filter, "filter", "object filtering")
         },

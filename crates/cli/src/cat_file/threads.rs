@@ -87,11 +87,11 @@ impl Shared for Locations {
 
 /// The work, shared by all threads.
 struct Queue<L> {
-    state: Mutex<State<L>>,
+    state: Mutex<QueueState<L>>,
     changed: Condvar,
 }
 
-struct State<L> {
+struct QueueState<L> {
     locations: L,
     /// What was distributed to each thread and not yet taken.
     shares: Vec<VecDeque<Vec<Item>>>,
@@ -111,7 +111,7 @@ enum Taken {
     Nothing,
 }
 
-impl<L: Shared> State<L> {
+impl<L: Shared> QueueState<L> {
     fn distribute(&mut self) {
         let threads = self.shares.len();
         let mut order = Vec::with_capacity(CHUNK_LEN);
@@ -143,7 +143,7 @@ impl<L: Shared> Queue<L> {
     /// A queue of `locations` for this many threads.
     fn new(locations: L, threads: usize) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(QueueState {
                 locations,
                 shares: (0..threads).map(|_| VecDeque::new()).collect(),
                 thread_of_each: VecDeque::new(),
@@ -155,11 +155,11 @@ impl<L: Shared> Queue<L> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<L>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&'a self, state: MutexGuard<'a, State<L>>) -> MutexGuard<'a, State<L>> {
+    fn wait<'a>(&'a self, state: MutexGuard<'a, QueueState<L>>) -> MutexGuard<'a, QueueState<L>> {
         let waited = self.changed.wait(state);
         waited.unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,7 @@
 //! The script for bash.
 
 use super::position::{Position, REVISIONS, takes_value};
-use crate::options::{Argument, Entry, Value};
+use crate::options::{Argument, OptionEntry, Value};
 
 /// The whole script. In bash `=` and `:` separate words, unless the user has changed `COMP_WORDBREAKS`.
 pub(super) fn script(root: &Position) -> String {
@@ -218,7 +218,7 @@ fi
     )
 }
 
-fn names<K>(entry: &Entry<K>) -> Vec<String> {
+fn names<K>(entry: &OptionEntry<K>) -> Vec<String> {
     let names = entry.short_name().into_iter().chain(entry.long_name());
     names.collect()
 }

@@ -1,7 +1,7 @@
 //! The script for fish.
 
 use super::position::{Position, REVISIONS, described, takes_value};
-use crate::options::{Entry, Value};
+use crate::options::{OptionEntry, Value};
 
 /// The whole script.
 pub(super) fn script(root: &Position) -> String {
@@ -129,7 +129,7 @@ fn push_position(out: &mut String, position: &Position, root: &Position) {
     }
 }
 
-fn push_option(out: &mut String, entry: &Entry<()>, here: &str, root: &Position) {
+fn push_option(out: &mut String, entry: &OptionEntry<()>, here: &str, root: &Position) {
     let mut line = format!("complete -c vigil -n {}", quote(here));
     if let Some(letter) = entry.short {
         line.push_str(&format!(" -s {}", char::from(letter)));

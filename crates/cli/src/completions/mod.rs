@@ -10,11 +10,12 @@ mod zsh;
 use bstr::BString;
 
 use crate::command::{Command, Options};
-use crate::options::{Table, Value, parse, with_usage};
+use crate::options::{OptionTable, Value, parse, with_usage};
 use crate::reply::{Reply, bytes};
 use position::Position;
 
-const TABLE: Table<()> = Table::without_options("vigil completions (bash | fish | zsh)");
+const TABLE: OptionTable<()> =
+    OptionTable::without_options("vigil completions (bash | fish | zsh)");
 
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {

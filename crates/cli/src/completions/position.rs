@@ -1,7 +1,7 @@
 //! The positions on a command line and what may stand there, for all shells.
 
 use crate::command::{Command, Options};
-use crate::options::{Argument, Entry, Value};
+use crate::options::{Argument, OptionEntry, Value};
 
 /// What may follow certain words of a command line.
 pub(super) struct Position {
@@ -9,7 +9,7 @@ pub(super) struct Position {
     pub(super) words: Vec<&'static str>,
     /// What the last of these words does.
     pub(super) summary: &'static str,
-    pub(super) options: Vec<Entry<()>>,
+    pub(super) options: Vec<OptionEntry<()>>,
     pub(super) arguments: Option<Value>,
     /// If there are any, one of these must follow.
     pub(super) commands: Vec<Position>,
@@ -68,12 +68,12 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// The description shown to the user: the option's help text on one line.
-pub(super) fn described<K>(entry: &Entry<K>) -> String {
+pub(super) fn described<K>(entry: &OptionEntry<K>) -> String {
     entry.help.replace('\n', " ")
 }
 
 /// Returns whether `=` may attach a value to the option.
-pub(super) fn takes_value<K>(entry: &Entry<K>) -> bool {
+pub(super) fn takes_value<K>(entry: &OptionEntry<K>) -> bool {
     entry.argument != Argument::None
 }
 

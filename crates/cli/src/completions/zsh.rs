@@ -1,7 +1,7 @@
 //! The script for zsh. It also works as a file in a folder of `fpath`, from which zsh autoloads the function.
 
 use super::position::{Position, REVISIONS, described, quoted};
-use crate::options::{Argument, Entry, Value};
+use crate::options::{Argument, OptionEntry, Value};
 
 /// The whole script.
 pub(super) fn script(root: &Position) -> String {
@@ -115,7 +115,7 @@ fn push_position(out: &mut String, position: &Position, root: &Position, depth: 
 }
 
 /// An option as specs for `_arguments`, one for each of its names.
-fn specs(entry: &Entry<()>, root: &Position) -> Vec<String> {
+fn specs(entry: &OptionEntry<()>, root: &Position) -> Vec<String> {
     let all: Vec<String> = entry
         .short_name()
         .into_iter()
@@ -150,7 +150,7 @@ fn specs(entry: &Entry<()>, root: &Position) -> Vec<String> {
     all.iter().map(spec).collect()
 }
 
-fn opposite(entry: &Entry<()>) -> Option<String> {
+fn opposite(entry: &OptionEntry<()>) -> Option<String> {
     let name = entry.opposite()?;
     let help = format!("the opposite of --{}", entry.long);
     Some(quoted(&format!("{name}[{help}]")))

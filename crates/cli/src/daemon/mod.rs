@@ -12,7 +12,8 @@ use vigil_git::environment::Environment;
 use crate::command::{Command, Subcommand};
 use crate::inside;
 use crate::options::{
-    Entry, Table, other_than_subcommand, parse, refuse_all, refuse_others, subcommand, with_usage,
+    OptionEntry, OptionTable, other_than_subcommand, parse, refuse_all, refuse_others, subcommand,
+    with_usage,
 };
 use crate::reply::Reply;
 use crate::say::say;
@@ -31,14 +32,17 @@ enum Key {
     Json,
 }
 
-const STATUS: Table<Key> = Table {
+const STATUS: OptionTable<Key> = OptionTable {
     synopsis: SYNOPSIS,
     headings: &[],
-    entries: &[Entry::json_format(Key::Json), Entry::json(Key::Json)],
+    entries: &[
+        OptionEntry::json_format(Key::Json),
+        OptionEntry::json(Key::Json),
+    ],
 };
 
 /// The table of commands without options.
-const PLAIN: Table<Key> = Table::without_options(SYNOPSIS);
+const PLAIN: OptionTable<Key> = OptionTable::without_options(SYNOPSIS);
 
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {

@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 use vigil_history::describe::{CANDIDATES_MAX, DescribeOptions};
 
-use crate::options::{Argument, Entry, Given, Table, integer, parse};
+use crate::options::{Argument, Given, OptionEntry, OptionTable, integer, parse};
 use crate::reply::Reply;
 
 /// The options.
@@ -33,38 +33,38 @@ const fn valued(
     long: &'static str,
     argument: Argument,
     help: &'static str,
-) -> Entry<Key> {
-    Entry {
+) -> OptionEntry<Key> {
+    OptionEntry {
         argument,
-        ..Entry::flag(key, long, help)
+        ..OptionEntry::flag(key, long, help)
     }
 }
 
 /// The options of git's `describe`.
-pub(super) const TABLE: Table<Key> = Table {
+pub(super) const TABLE: OptionTable<Key> = OptionTable {
     synopsis: "\
 git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>...]
    or: git describe [--all] [--tags] [--contains] [--abbrev=<n>] --dirty[=<mark>]
    or: git describe <blob>",
     headings: &[],
     entries: &[
-        Entry::flag(
+        OptionEntry::flag(
             Key::Contains,
             "contains",
             "find the tag that comes after the commit",
         ),
-        Entry::flag(Key::Debug, "debug", "debug search strategy on stderr"),
-        Entry::flag(Key::All, "all", "use any ref"),
-        Entry::flag(Key::Tags, "tags", "use any tag, even unannotated"),
-        Entry::flag(Key::Long, "long", "always use long format"),
-        Entry::flag(Key::FirstParent, "first-parent", "only follow first parent"),
+        OptionEntry::flag(Key::Debug, "debug", "debug search strategy on stderr"),
+        OptionEntry::flag(Key::All, "all", "use any ref"),
+        OptionEntry::flag(Key::Tags, "tags", "use any tag, even unannotated"),
+        OptionEntry::flag(Key::Long, "long", "always use long format"),
+        OptionEntry::flag(Key::FirstParent, "first-parent", "only follow first parent"),
         valued(
             Key::Abbrev,
             "abbrev",
             Argument::Optional("n"),
             "use <n> digits to display object names",
         ),
-        Entry::flag(Key::ExactMatch, "exact-match", "only output exact matches"),
+        OptionEntry::flag(Key::ExactMatch, "exact-match", "only output exact matches"),
         valued(
             Key::Candidates,
             "candidates",
@@ -83,7 +83,7 @@ git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>...]
             Argument::Required("pattern"),
             "do not consider tags matching <pattern>",
         ),
-        Entry::flag(
+        OptionEntry::flag(
             Key::Always,
             "always",
             "show abbreviated commit object as fallback",

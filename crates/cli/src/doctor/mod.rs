@@ -34,7 +34,7 @@ use crate::command::Command;
 use crate::globals;
 use crate::hg;
 use crate::inside;
-use crate::options::{Entry, OwnOptions, Table, parse, refuse_others, usage};
+use crate::options::{OptionEntry, OptionTable, OwnOptions, parse, refuse_others, usage};
 use crate::reply::Reply;
 
 #[derive(Clone, Copy)]
@@ -42,10 +42,13 @@ enum Key {
     Json,
 }
 
-const TABLE: Table<Key> = Table {
+const TABLE: OptionTable<Key> = OptionTable {
     synopsis: "vigil doctor [--format=json | --json]",
     headings: &[],
-    entries: &[Entry::json_format(Key::Json), Entry::json(Key::Json)],
+    entries: &[
+        OptionEntry::json_format(Key::Json),
+        OptionEntry::json(Key::Json),
+    ],
 };
 
 /// The command as it is listed and described.

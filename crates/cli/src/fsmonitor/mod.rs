@@ -18,7 +18,8 @@ use vigil_git::repository::{self, Repository};
 pub(crate) use self::install::is_left_behind;
 use crate::command::{Command, Subcommand};
 use crate::options::{
-    Entry, Given, Table, Value, other_than_subcommand, parse, refuse_others, subcommand, with_usage,
+    Given, OptionEntry, OptionTable, Value, other_than_subcommand, parse, refuse_others,
+    subcommand, with_usage,
 };
 use crate::reply::{Reply, bytes, escaped_line};
 use crate::say::say;
@@ -43,17 +44,17 @@ enum Key {
     Socket,
 }
 
-const INSTALL: Table<Key> = Table {
+const INSTALL: OptionTable<Key> = OptionTable {
     synopsis: SYNOPSIS,
     headings: &[],
     entries: &[
-        Entry::flag(Key::Global, "global", "for all repositories of the user"),
-        Entry::flag(
+        OptionEntry::flag(Key::Global, "global", "for all repositories of the user"),
+        OptionEntry::flag(
             Key::Hook,
             "hook",
             "make git run a hook, whatever its version",
         ),
-        Entry::flag(
+        OptionEntry::flag(
             Key::Socket,
             "socket",
             "make git ask at the socket of its builtin monitor",
@@ -61,10 +62,10 @@ const INSTALL: Table<Key> = Table {
     ],
 };
 
-const UNINSTALL: Table<Key> = Table {
+const UNINSTALL: OptionTable<Key> = OptionTable {
     synopsis: SYNOPSIS,
     headings: &[],
-    entries: &[Entry::flag(
+    entries: &[OptionEntry::flag(
         Key::Global,
         "global",
         "for all repositories of the user",
@@ -72,7 +73,7 @@ const UNINSTALL: Table<Key> = Table {
 };
 
 /// The table of commands without options.
-const PLAIN: Table<Key> = Table::without_options(SYNOPSIS);
+const PLAIN: OptionTable<Key> = OptionTable::without_options(SYNOPSIS);
 
 /// Returns whether git ran this program as a hook, by the name of its link.
 pub(crate) fn is_hook(program: &OsStr) -> bool {

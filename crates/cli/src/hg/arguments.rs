@@ -60,13 +60,13 @@ pub(super) struct Arguments {
 
 /// The part of the command line in which an option is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum OptionPosition {
     /// Before the command, where only options of all commands are known.
     BeforeCommand,
     AfterCommand,
 }
 
-impl Part {
+impl OptionPosition {
     /// Returns the options that are known there.
     fn options(self) -> impl Iterator<Item = &'static OptionSpec> {
         static ALL: [OptionSpec; OPTIONS.len()] = OPTIONS;
@@ -159,7 +159,7 @@ impl Arguments {
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, UsageError> {
         let mut parsed = Self::default();
         let mut rest = arguments.iter();
-        let command = parsed.parse_part(Part::BeforeCommand, &mut rest)?;
+        let command = parsed.parse_part(OptionPosition::BeforeCommand, &mut rest)?;
         let command = command.into_iter().next().unwrap_or_default();
         let is_status = command.len() >= 2 && "status".as_bytes().starts_with(&command);
         if !is_status {
@@ -180,7 +180,7 @@ impl Arguments {
         let after = rest.as_slice();
         let (before, _) = arguments.split_at(arguments.len().saturating_sub(after.len()));
         parsed.line = [before.to_vec(), after.to_vec()];
-        let patterns = parsed.parse_part(Part::AfterCommand, &mut rest);
+        let patterns = parsed.parse_part(OptionPosition::AfterCommand, &mut rest);
         parsed.patterns = patterns.map_err(|wrong| UsageError {
             command: Some(command.clone()),
             ..wrong
@@ -224,23 +224,23 @@ impl Arguments {
     /// Parses the options of a part of the command line; returns its words. The part before the command ends with its first word.
     fn parse_part(
         &mut self,
-        part: Part,
+        position: OptionPosition,
         rest: &mut std::slice::Iter<'_, BString>,
     ) -> Result<Vec<BString>, UsageError> {
         let mut words = Vec::new();
-        while part == Part::AfterCommand || words.is_empty() {
+        while position == OptionPosition::AfterCommand || words.is_empty() {
             let Some(argument) = rest.next() else {
                 break;
             };
             match argument.as_slice() {
-                b"--" if part == Part::BeforeCommand => {
+                b"--" if position == OptionPosition::BeforeCommand => {
                     words.extend(rest.next().cloned());
                     break;
                 }
                 b"--" => words.extend(rest.by_ref().cloned()),
-                [b'-', b'-', long @ ..] => self.parse_long(part, long.as_bstr(), rest)?,
+                [b'-', b'-', long @ ..] => self.parse_long(position, long.as_bstr(), rest)?,
                 [b'-', letters @ ..] if !letters.is_empty() => {
-                    self.parse_letters(part, letters, rest)?;
+                    self.parse_letters(position, letters, rest)?;
                 }
                 _ => words.push(argument.clone()),
             }
@@ -265,7 +265,7 @@ impl Arguments {
 
     fn parse_long<'a>(
         &mut self,
-        part: Part,
+        position: OptionPosition,
         text: &BStr,
         rest: &mut impl Iterator<Item = &'a BString>,
     ) -> Result<(), UsageError> {
@@ -276,24 +276,24 @@ impl Arguments {
             }
             None => (text.as_bytes(), None),
         };
-        if (part, name, value) == (Part::AfterCommand, MQ.as_bytes(), None) {
+        if (position, name, value) == (OptionPosition::AfterCommand, MQ.as_bytes(), None) {
             self.only_mercurial.get_or_insert(MQ);
             return Ok(());
         }
-        let (known, whole, says_no) = match find_by_prefix(part, name) {
+        let (known, whole, says_no) = match find_by_prefix(position, name) {
             OptionMatch::One {
                 known,
                 whole,
                 says_no,
             } => (known, whole, says_no),
             OptionMatch::Many => {
-                return Err(option_error(part, "--", name, "not a unique prefix"));
+                return Err(option_error(position, "--", name, "not a unique prefix"));
             }
-            OptionMatch::None => return Err(option_error(part, "--", name, "not recognized")),
+            OptionMatch::None => return Err(option_error(position, "--", name, "not recognized")),
         };
         match (known.value, value) {
             (None, Some(_)) => Err(option_error(
-                part,
+                position,
                 "--",
                 whole.as_bytes(),
                 "must not have an argument",
@@ -308,7 +308,7 @@ impl Arguments {
             }
             (Some(_), None) => {
                 let name = known.name.as_bytes();
-                let missing = || option_error(part, "--", name, "requires argument");
+                let missing = || option_error(position, "--", name, "requires argument");
                 let value = rest.next().ok_or_else(missing)?;
                 self.set_value(known.name, value.clone());
                 Ok(())
@@ -318,16 +318,16 @@ impl Arguments {
 
     fn parse_letters<'a>(
         &mut self,
-        part: Part,
+        position: OptionPosition,
         letters: &[u8],
         rest: &mut impl Iterator<Item = &'a BString>,
     ) -> Result<(), UsageError> {
         let mut left = letters;
         while let Some((letter, after)) = left.split_first() {
             left = after;
-            let option = part.options().find(|known| known.letter == *letter);
+            let option = position.options().find(|known| known.letter == *letter);
             match option {
-                None => return Err(option_error(part, "-", &[*letter], "not recognized")),
+                None => return Err(option_error(position, "-", &[*letter], "not recognized")),
                 Some(known) if known.value.is_none() => self.set(known.name, true),
                 Some(known) => {
                     let value = match after.is_empty() {
@@ -335,7 +335,7 @@ impl Arguments {
                         true => rest
                             .next()
                             .ok_or_else(|| {
-                                option_error(part, "-", &[*letter], "requires argument")
+                                option_error(position, "-", &[*letter], "requires argument")
                             })?
                             .clone(),
                     };
@@ -421,10 +421,10 @@ enum OptionMatch {
     Many,
 }
 
-/// Finds the option of `part` whose name, or whose opposite's name, begins with `text`.
-fn find_by_prefix(part: Part, text: &[u8]) -> OptionMatch {
+/// Finds the option of `position` whose name, or whose opposite's name, begins with `text`.
+fn find_by_prefix(position: OptionPosition, text: &[u8]) -> OptionMatch {
     let names = || {
-        part.options().flat_map(|known| {
+        position.options().flat_map(|known| {
             let opposite = known.opposite().map(|name| (name, known, true));
             std::iter::once((known.name.to_owned(), known, false)).chain(opposite)
         })
@@ -449,7 +449,11 @@ fn find_by_prefix(part: Part, text: &[u8]) -> OptionMatch {
 fn ambiguous_config(name: &[u8]) -> Option<UsageError> {
     let is_so = |known: &&OptionSpec| known.name.as_bytes().starts_with(name);
     let is_config = !name.is_empty() && b"config".starts_with(name);
-    let is_ambiguous = Part::BeforeCommand.options().filter(is_so).count() != 1;
+    let is_ambiguous = OptionPosition::BeforeCommand
+        .options()
+        .filter(is_so)
+        .count()
+        != 1;
     (is_config && is_ambiguous).then(|| may_not_be_abbreviated("config"))
 }
 
@@ -467,13 +471,13 @@ fn may_not_be_abbreviated(name: &str) -> UsageError {
     }
 }
 
-fn option_error(part: Part, dashes: &str, name: &[u8], what: &str) -> UsageError {
+fn option_error(position: OptionPosition, dashes: &str, name: &[u8], what: &str) -> UsageError {
     if let Some(error) = ambiguous_config(name) {
         return error;
     }
-    let (command, help) = match part {
-        Part::BeforeCommand => ("hg", Help::Global),
-        Part::AfterCommand => ("hg status", Help::Command),
+    let (command, help) = match position {
+        OptionPosition::BeforeCommand => ("hg", Help::Global),
+        OptionPosition::AfterCommand => ("hg status", Help::Command),
     };
     UsageError {
         message: bytes!(command, ": option ", dashes, name, " ", what).into(),

@@ -22,7 +22,7 @@ pub(super) struct EarlyOptions {
 }
 
 /// An argument that is an early option.
-struct Found<'a> {
+struct EarlyOption<'a> {
     known: &'static OptionSpec,
     /// Whether the opposite of the option is meant.
     says_no: bool,
@@ -36,11 +36,11 @@ impl EarlyOptions {
         let mut options = Self::default();
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next().filter(|argument| *argument != "--") {
-            let Some(found) = find(argument) else {
+            let Some(early) = find(argument) else {
                 continue;
             };
-            let name = found.known.name;
-            match (found.known.value, found.value) {
+            let name = early.known.name;
+            match (early.known.value, early.value) {
                 (Some(_), Some(value)) => options.set_value(name, value.into()),
                 (Some(_), None) => {
                     let Some(value) = rest.next() else {
@@ -48,7 +48,7 @@ impl EarlyOptions {
                     };
                     options.set_value(name, value.clone());
                 }
-                (None, None) => options.set(name, !found.says_no),
+                (None, None) => options.set(name, !early.says_no),
                 (None, Some(_)) => {}
             }
         }
@@ -92,7 +92,7 @@ impl EarlyOptions {
 }
 
 /// Returns the option that an argument is.
-fn find(argument: &[u8]) -> Option<Found<'_>> {
+fn find(argument: &[u8]) -> Option<EarlyOption<'_>> {
     static ALL: [OptionSpec; OPTIONS.len()] = OPTIONS;
     let mut all = ALL.iter().filter(|known| known.is_global());
     match argument {
@@ -106,7 +106,7 @@ fn find(argument: &[u8]) -> Option<Found<'_>> {
                 let says_no = known
                     .opposite()
                     .is_some_and(|opposite| opposite.as_bytes() == name);
-                (says_no || known.name.as_bytes() == name).then_some(Found {
+                (says_no || known.name.as_bytes() == name).then_some(EarlyOption {
                     known,
                     says_no,
                     value,
@@ -115,7 +115,7 @@ fn find(argument: &[u8]) -> Option<Found<'_>> {
         }
         [b'-', letter, value @ ..] => {
             let known = all.find(|known| known.letter == *letter)?;
-            Some(Found {
+            Some(EarlyOption {
                 known,
                 says_no: false,
                 value: (!value.is_empty()).then_some(value),

@@ -46,7 +46,7 @@ use vigil_stamp::paths::path_of;
 use vigil_store::NoSteps;
 
 use crate::command::{Command, Options, Subcommand};
-use crate::options::{Table, Value, usage_without_table};
+use crate::options::{OptionTable, Value, usage_without_table};
 use crate::pager;
 use crate::reply::{Reply, bytes};
 
@@ -66,7 +66,7 @@ use paging::Paging;
 pub(crate) const COMMAND: Command = Command {
     name: "hg",
     summary: "Show what changed in a Mercurial working copy, as 'hg status'",
-    options: &Table::<()>::without_options(SYNOPSIS),
+    options: &OptionTable::<()>::without_options(SYNOPSIS),
     arguments: None,
     subcommands: &[Subcommand {
         name: "status",

@@ -1,7 +1,7 @@
 //! The options of `hg status`, and the global options of Mercurial.
 
 use crate::command::Options;
-use crate::options::{Argument, Entry, Value};
+use crate::options::{Argument, OptionEntry, Value};
 
 /// The usage line, after `usage: `.
 pub(super) const SYNOPSIS: &str = "vigil hg status [<option>...] [<file>...]";
@@ -261,9 +261,9 @@ impl Options for StatusOptions {
         SYNOPSIS
     }
 
-    fn entries(&self) -> Vec<Entry<()>> {
+    fn entries(&self) -> Vec<OptionEntry<()>> {
         let is_here = |option: &&OptionSpec| option.scope != Scope::Mercurial;
-        let entry = |option: &OptionSpec| Entry {
+        let entry = |option: &OptionSpec| OptionEntry {
             short: (option.letter != 0).then_some(option.letter),
             argument: option.value.map_or(Argument::None, Argument::Required),
             value: match option.name {
@@ -273,7 +273,7 @@ impl Options for StatusOptions {
                 _ => Value::Any,
             },
             negatable: option.opposite().is_some(),
-            ..Entry::flag((), option.name, option.help)
+            ..OptionEntry::flag((), option.name, option.help)
         };
         OPTIONS.iter().filter(is_here).map(entry).collect()
     }

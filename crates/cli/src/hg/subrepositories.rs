@@ -91,20 +91,20 @@ pub(super) fn add(
     pair: Pair,
     messages: &mut Vec<u8>,
 ) -> Result<(), Abort> {
-    let place = Place {
+    let nesting = Nesting {
         top: &subject.repository.root,
         asked: &subject.matcher,
         outer_path: BString::default(),
         is_named: false,
         depth: 0,
     };
-    let others = add_from(lists, subject, pair, &place, messages)?;
+    let others = add_from(lists, subject, pair, &nesting, messages)?;
     lists.merge(others);
     Ok(())
 }
 
 /// Where a repository is in the outermost one, at `top`.
-struct Place<'t> {
+struct Nesting<'t> {
     top: &'t Path,
     /// Which paths of the outermost repository are asked for.
     asked: &'t Matcher,
@@ -114,7 +114,7 @@ struct Place<'t> {
     depth: u32,
 }
 
-impl Place<'_> {
+impl Nesting<'_> {
     /// Returns the place of the subrepository at `path` of the repository at this one.
     fn inside(&self, path: &BStr) -> Self {
         let outer_path = vigil_model::path::join(self.outer_path.as_bstr(), path);
@@ -158,7 +158,7 @@ fn add_from(
     lists: &mut Lists,
     subject: &Subject<'_>,
     pair: Pair,
-    place: &Place<'_>,
+    nesting: &Nesting<'_>,
     messages: &mut Vec<u8>,
 ) -> Result<Lists, Abort> {
     let mut others = Lists::default();
@@ -174,7 +174,7 @@ fn add_from(
         Pair::WorkingCopy => [revisions.parent(), Target::WorkingCopy],
     };
     let read = |target| {
-        subrepositories_in(subject, revisions, target).map_err(|abort| place.annotate(abort))
+        subrepositories_in(subject, revisions, target).map_err(|abort| nesting.annotate(abort))
     };
     let (before, after) = (read(from)?, read(to)?);
     let mut paths: Vec<&BStr> = before.paths().chain(after.paths()).collect();
@@ -184,10 +184,10 @@ fn add_from(
         let known = before.get(path).or(after.get(path));
         check_path(&subject.repository.root, path)
             .and_then(|()| known.map_or(Ok(()), |known| check_allowed(subject.config, known)))
-            .map_err(|abort| place.annotate(abort))?;
+            .map_err(|abort| nesting.annotate(abort))?;
         let root = subject.repository.root.join(path_of(path));
         let whole = |file: &BString| vigil_model::path::join(path, file.as_bstr());
-        let inside = place.inside(path);
+        let inside = nesting.inside(path);
         if known.is_some_and(is_git) {
             let last = after.get(path).filter(|_| to != Target::WorkingCopy);
             let git = git_at(subject, path, &root, &inside)?;
@@ -212,7 +212,7 @@ fn add_from(
             _ => Node::WORKING_COPY,
         };
         let opened = open(subject, &root).map_err(|abort| match abort.kind {
-            Kind::Config => place.annotate(abort),
+            Kind::Config => nesting.annotate(abort),
             _ => abort,
         })?;
         let (found, of_others) = status_of(subject, &opened, [base, other], &inside)?;
@@ -233,16 +233,16 @@ fn git_at<'s>(
     subject: &'s Subject<'_>,
     path: &'s BStr,
     root: &'s Path,
-    place: &'s Place<'_>,
+    nesting: &'s Nesting<'_>,
 ) -> Result<GitSubrepository<'s>, Abort> {
     if subject.settings.debug {
         return Err(refused("of git, with messages about it (--debug)"));
     }
     Ok(GitSubrepository {
         path,
-        outer_path: place.outer_path.as_bstr(),
+        outer_path: nesting.outer_path.as_bstr(),
         root,
-        top: place.top,
+        top: nesting.top,
         process: subject.process,
         quiet: subject.settings.quiet,
         clean: subject.clean,
@@ -374,12 +374,12 @@ fn status_of(
     above: &Subject<'_>,
     (repository, configuration): &(Repository, Configuration),
     nodes: [Node; 2],
-    place: &Place<'_>,
+    nesting: &Nesting<'_>,
 ) -> Result<(Lists, Lists), Abort> {
-    if place.depth > DEPTH_MAX {
+    if nesting.depth > DEPTH_MAX {
         return Err(refused("that is nested too deeply"));
     }
-    let annotate = |abort| place.annotate(abort);
+    let annotate = |abort| nesting.annotate(abort);
     let line_endings = extensions::line_endings(repository, &configuration.config, above.process)?;
     let mut session = unkept_session(repository, line_endings.as_ref());
     let dirstate = session.dirstate(repository).map_err(annotate)?;
@@ -432,14 +432,14 @@ fn status_of(
         clean: above.clean,
         unknown: above.unknown,
         ignored: above.ignored,
-        overlooks_manifests: place.overlooks_manifests(),
+        overlooks_manifests: nesting.overlooks_manifests(),
         line_endings: line_endings.as_deref(),
         large_files: None,
         copies_name_large_files: false,
         settings: above.settings,
     };
     let mut lists = subject.lists(pair, &mut warnings).map_err(annotate)?;
-    let others = add_from(&mut lists, &subject, pair, place, &mut warnings)?;
+    let others = add_from(&mut lists, &subject, pair, nesting, &mut warnings)?;
     if !warnings.is_empty() || !configuration.warnings.is_empty() {
         return Err(refused("with warnings or errors of its own"));
     }

@@ -14,7 +14,7 @@ use filters::Filter;
 
 /// A parsed template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Template(Vec<Part>);
+pub(super) struct Template(Vec<TemplateExpr>);
 
 /// A property of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ const FILTERED_LEN_MAX: usize = 1 << 20;
 
 /// A part of a template, which yields a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplateExpr {
     Text(BString),
     /// No value, which is shown as an empty text.
     Missing,
@@ -141,7 +141,7 @@ impl Value {
     }
 }
 
-impl Part {
+impl TemplateExpr {
     fn text(&self, item: &Item<'_>, context: Context<'_>) -> Result<BString, Abort> {
         Ok(self.value(item, context)?.into_text())
     }

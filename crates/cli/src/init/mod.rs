@@ -11,7 +11,9 @@ use vigil_git::environment::Environment;
 use vigil_linux::stat::stat_path;
 
 use crate::command::Command;
-use crate::options::{Entry, Given, OwnOptions, Table, Value, parse, usage, with_usage};
+use crate::options::{
+    Given, OptionEntry, OptionTable, OwnOptions, Value, parse, usage, with_usage,
+};
 use crate::reply::{Reply, bytes};
 
 /// The scripts. They ask, and set variables to the answer; all else is done by this program.
@@ -35,10 +37,14 @@ enum Key {
     Prompt,
 }
 
-const TABLE: Table<Key> = Table {
+const TABLE: OptionTable<Key> = OptionTable {
     synopsis: "vigil init [--prompt] (zsh | bash | fish)",
     headings: &[],
-    entries: &[Entry::flag(Key::Prompt, "prompt", "also set a prompt")],
+    entries: &[OptionEntry::flag(
+        Key::Prompt,
+        "prompt",
+        "also set a prompt",
+    )],
 };
 
 /// The command as it is listed and described.

@@ -17,16 +17,16 @@ pub(crate) use values::{integer, rename_score};
 use bstr::BStr;
 
 /// A command's options.
-pub(crate) struct Table<K: 'static> {
+pub(crate) struct OptionTable<K: 'static> {
     /// What follows `usage: `, for a program called by its usual name.
     pub synopsis: &'static str,
     /// Headings in the usage text, each with the index of the option that it precedes.
     pub headings: &'static [(usize, &'static str)],
     /// The options in the order of the usage text.
-    pub entries: &'static [Entry<K>],
+    pub entries: &'static [OptionEntry<K>],
 }
 
-impl<K> Table<K> {
+impl<K> OptionTable<K> {
     /// Makes the table of a command that has none.
     pub(crate) const fn without_options(synopsis: &'static str) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl<K> Table<K> {
 }
 
 /// One option.
-pub(crate) struct Entry<K> {
+pub(crate) struct OptionEntry<K> {
     /// The command's own value for the option.
     pub key: K,
     /// The letter after a single dash.
@@ -58,7 +58,7 @@ pub(crate) struct Entry<K> {
     pub is_own: bool,
 }
 
-impl<K: Copy> Entry<K> {
+impl<K: Copy> OptionEntry<K> {
     /// Makes an option without a value that has only a long name.
     pub(crate) const fn flag(key: K, long: &'static str, help: &'static str) -> Self {
         Self {
@@ -129,7 +129,7 @@ pub(crate) enum Given<'a> {
     Negated,
 }
 
-impl<K> Entry<K> {
+impl<K> OptionEntry<K> {
     /// The name without a leading `no-`, and whether it had one: in that case the plain form is the negated one.
     pub(crate) fn stem(&self) -> (&'static str, bool) {
         match self.long.strip_prefix("no-") {

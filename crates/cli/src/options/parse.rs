@@ -2,7 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::{Argument, Entry, Given, OwnOptions, Table, usage};
+use super::{Argument, Given, OptionEntry, OptionTable, OwnOptions, usage};
 use crate::reply::{Reply, bytes, labelled};
 
 /// Calls `take` for each option in `arguments`, in order. Returns the arguments that are not options.
@@ -10,7 +10,7 @@ use crate::reply::{Reply, bytes, labelled};
 /// # Errors
 /// The first problem, found here or by `take`, as the reply that ends the command.
 pub(crate) fn parse<K: Copy>(
-    table: &Table<K>,
+    table: &OptionTable<K>,
     arguments: &[BString],
     mut take: impl FnMut(K, Given<'_>) -> Result<(), Reply>,
 ) -> Result<Vec<BString>, Reply> {
@@ -40,7 +40,7 @@ pub(crate) fn parse<K: Copy>(
 ///
 /// # Errors
 /// There are some: the reply has the usage of `table`.
-pub(crate) fn refuse_others<K>(table: &Table<K>, others: &[BString]) -> Result<(), Reply> {
+pub(crate) fn refuse_others<K>(table: &OptionTable<K>, others: &[BString]) -> Result<(), Reply> {
     match others {
         [] => Ok(()),
         _ => Err(with_usage(table, b"too many arguments")),
@@ -51,7 +51,10 @@ pub(crate) fn refuse_others<K>(table: &Table<K>, others: &[BString]) -> Result<(
 ///
 /// # Errors
 /// There are some, or one asks for help.
-pub(crate) fn refuse_all<K: Copy>(table: &Table<K>, arguments: &[BString]) -> Result<(), Reply> {
+pub(crate) fn refuse_all<K: Copy>(
+    table: &OptionTable<K>,
+    arguments: &[BString],
+) -> Result<(), Reply> {
     refuse_others(table, &parse(table, arguments, |_, _| Ok(()))?)
 }
 
@@ -60,7 +63,7 @@ pub(crate) fn refuse_all<K: Copy>(table: &Table<K>, arguments: &[BString]) -> Re
 /// # Errors
 /// There is none.
 pub(crate) fn subcommand<'a, K>(
-    table: &Table<K>,
+    table: &OptionTable<K>,
     arguments: &'a [BString],
 ) -> Result<(&'a BString, &'a [BString]), Reply> {
     let taken = arguments.split_first();
@@ -72,7 +75,7 @@ pub(crate) fn subcommand<'a, K>(
 /// # Errors
 /// It does not ask for help.
 pub(crate) fn other_than_subcommand<K: Copy>(
-    table: &Table<K>,
+    table: &OptionTable<K>,
     word: &BString,
 ) -> Result<Reply, Reply> {
     match word.as_slice() {
@@ -88,16 +91,16 @@ pub(crate) fn other_than_subcommand<K: Copy>(
     }
 }
 
-fn without_subcommand<K>(table: &Table<K>) -> Reply {
+fn without_subcommand<K>(table: &OptionTable<K>) -> Reply {
     with_usage(table, b"need a subcommand")
 }
 
-fn asked_usage<K>(table: &Table<K>, own_options: OwnOptions) -> Reply {
+fn asked_usage<K>(table: &OptionTable<K>, own_options: OwnOptions) -> Reply {
     Reply::printed(usage(table, own_options), 0)
 }
 
 /// The reply to a wrong command line, with the usage text.
-pub(crate) fn with_usage<K>(table: &Table<K>, complaint: &[u8]) -> Reply {
+pub(crate) fn with_usage<K>(table: &OptionTable<K>, complaint: &[u8]) -> Reply {
     let stderr = bytes![
         labelled("error: ", complaint),
         usage(table, OwnOptions::IfVigil)
@@ -107,7 +110,7 @@ pub(crate) fn with_usage<K>(table: &Table<K>, complaint: &[u8]) -> Reply {
 
 /// An option that a name may stand for, and whether the name negates it.
 struct Candidate<'t, K> {
-    entry: &'t Entry<K>,
+    entry: &'t OptionEntry<K>,
     negated: bool,
 }
 
@@ -118,7 +121,7 @@ impl<K> Candidate<'_, K> {
 }
 
 fn parse_long<'a, K: Copy>(
-    table: &Table<K>,
+    table: &OptionTable<K>,
     given: &BStr,
     remaining: &mut impl Iterator<Item = &'a BString>,
     take: &mut impl FnMut(K, Given<'_>) -> Result<(), Reply>,
@@ -161,7 +164,7 @@ fn next_value<'a>(
 /// Finds the option with the full name `name`, or the only one with that prefix. `given` is what messages show: the name with
 /// its value.
 fn find_long<'t, K>(
-    table: &'t Table<K>,
+    table: &'t OptionTable<K>,
     given: &BStr,
     name: &BStr,
 ) -> Result<Candidate<'t, K>, Reply> {
@@ -220,7 +223,7 @@ fn find_long<'t, K>(
 
 /// Parses short options that share a dash.
 fn parse_cluster<'a, K: Copy>(
-    table: &Table<K>,
+    table: &OptionTable<K>,
     cluster: &BStr,
     remaining: &mut impl Iterator<Item = &'a BString>,
     take: &mut impl FnMut(K, Given<'_>) -> Result<(), Reply>,
@@ -256,7 +259,7 @@ fn parse_cluster<'a, K: Copy>(
     Ok(())
 }
 
-fn unknown_letter<K>(table: &Table<K>, letter: u8, rest: &[u8]) -> Reply {
+fn unknown_letter<K>(table: &OptionTable<K>, letter: u8, rest: &[u8]) -> Reply {
     match letter {
         b'h' => asked_usage(table, OwnOptions::IfVigil),
         _ if letter.is_ascii() => with_usage(table, &bytes!["unknown switch `", [letter], "'"]),
@@ -268,7 +271,7 @@ fn unknown_letter<K>(table: &Table<K>, letter: u8, rest: &[u8]) -> Reply {
 }
 
 /// Refuses a cluster that looks like a long option with a missing dash.
-fn refuse_missing_dash<K>(table: &Table<K>, cluster: &BStr) -> Result<(), Reply> {
+fn refuse_missing_dash<K>(table: &OptionTable<K>, cluster: &BStr) -> Result<(), Reply> {
     let is_long_enough = cluster.len() >= 3;
     let begins_an_option = || {
         table
@@ -287,7 +290,7 @@ fn refuse_missing_dash<K>(table: &Table<K>, cluster: &BStr) -> Result<(), Reply>
 mod tests {
     use super::*;
 
-    const TABLE: Table<char> = Table {
+    const TABLE: OptionTable<char> = OptionTable {
         synopsis: "test [<options>]",
         headings: &[],
         entries: &[
@@ -295,11 +298,11 @@ mod tests {
             entry('l', Some(b'l'), "alps", Argument::Optional("height")),
             entry('r', None, "no-rest", Argument::None),
             entry('n', Some(b'n'), "name", Argument::Required("name")),
-            Entry {
+            OptionEntry {
                 negatable: false,
                 ..entry('f', None, "fixed", Argument::None)
             },
-            Entry {
+            OptionEntry {
                 is_own: true,
                 ..entry('o', None, "alphabet", Argument::Optional("kind"))
             },
@@ -311,8 +314,8 @@ mod tests {
         short: Option<u8>,
         long: &'static str,
         argument: Argument,
-    ) -> Entry<char> {
-        Entry {
+    ) -> OptionEntry<char> {
+        OptionEntry {
             key,
             short,
             long,

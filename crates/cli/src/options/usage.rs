@@ -1,6 +1,6 @@
 //! The usage text, in git's layout.
 
-use super::{Argument, Entry, Table};
+use super::{Argument, OptionEntry, OptionTable};
 use crate::invocation;
 
 /// Whether a usage text has Vigil's own options.
@@ -16,20 +16,20 @@ pub(crate) enum OwnOptions {
 const HELP_COLUMN: usize = 26;
 
 /// Returns the usage text of `table`.
-pub(crate) fn usage<K>(table: &Table<K>, own_options: OwnOptions) -> Vec<u8> {
+pub(crate) fn usage<K>(table: &OptionTable<K>, own_options: OwnOptions) -> Vec<u8> {
     let shows_own = own_options == OwnOptions::Shown || invocation::is_vigil();
     text(table.synopsis, table.headings, table.entries, shows_own)
 }
 
 /// Returns the usage text of options that are not in a table.
-pub(crate) fn usage_without_table(synopsis: &str, entries: &[Entry<()>]) -> Vec<u8> {
+pub(crate) fn usage_without_table(synopsis: &str, entries: &[OptionEntry<()>]) -> Vec<u8> {
     text(synopsis, &[], entries, true)
 }
 
 fn text<K>(
     synopsis: &str,
     headings: &[(usize, &str)],
-    entries: &[Entry<K>],
+    entries: &[OptionEntry<K>],
     shows_own: bool,
 ) -> Vec<u8> {
     let mut text = format!("usage: {}\n\n", invocation::named(synopsis));
@@ -60,7 +60,7 @@ fn text<K>(
     text.into_bytes()
 }
 
-fn left_side<K>(entry: &Entry<K>) -> String {
+fn left_side<K>(entry: &OptionEntry<K>) -> String {
     let mut text = String::from("    ");
     if let Some(letter) = entry.short {
         text.extend(['-', char::from(letter)]);

@@ -11,7 +11,7 @@ pub(crate) use roff::roff;
 pub(crate) use text::text;
 
 use crate::command::{Command, Options};
-use crate::options::{Argument, Entry};
+use crate::options::{Argument, OptionEntry};
 use model::{Block, Section, Span};
 use prose::{sections, spans};
 
@@ -109,7 +109,7 @@ fn options(title: &str, options: &dyn Options) -> Vec<Section> {
 }
 
 /// Explains an option, and separately the opposite of one that is called `--no-...`.
-fn option(entry: &Entry<()>) -> Vec<Block> {
+fn option(entry: &OptionEntry<()>) -> Vec<Block> {
     let (bracket, name) = match entry.argument {
         Argument::None => (false, None),
         Argument::Optional(name) => (true, Some(name)),

@@ -1,21 +1,21 @@
 use super::*;
-use crate::options::{Table, Value};
+use crate::options::{OptionTable, Value};
 
-const TABLE: Table<()> = Table {
+const TABLE: OptionTable<()> = OptionTable {
     synopsis: "git show [<options>] <a>\n   or: git show\n            --b",
     headings: &[],
     entries: &[
-        Entry {
+        OptionEntry {
             short: Some(b'u'),
             argument: Argument::Optional("mode"),
-            ..Entry::flag((), "untracked", "show (what)")
+            ..OptionEntry::flag((), "untracked", "show (what)")
         },
-        Entry {
+        OptionEntry {
             argument: Argument::Required("n"),
             negatable: false,
-            ..Entry::flag((), "number", "so many")
+            ..OptionEntry::flag((), "number", "so many")
         },
-        Entry::flag((), "no-renames", "'.' and \\ are text"),
+        OptionEntry::flag((), "no-renames", "'.' and \\ are text"),
     ],
 };
 

@@ -22,7 +22,7 @@ use vigil_git::environment::Environment;
 use crate::command::Command;
 use crate::hg;
 use crate::options::{
-    Argument, Entry, Given, OwnOptions, Table, Value, parse, refuse_others, usage,
+    Argument, Given, OptionEntry, OptionTable, OwnOptions, Value, parse, refuse_others, usage,
 };
 use crate::reply::{Reply, bytes};
 use crate::say::say;
@@ -40,27 +40,27 @@ enum Key {
     Color,
 }
 
-const TABLE: Table<Key> = Table {
+const TABLE: OptionTable<Key> = OptionTable {
     synopsis: "vigil prompt [--shell=<shell>] [--format=<format>] [--color=<when>]",
     headings: &[],
     entries: &[
-        Entry {
+        OptionEntry {
             argument: Argument::Required("shell"),
             value: Value::Words(&["zsh", "bash", "fish", "tmux", "none"]),
-            ..Entry::flag(
+            ..OptionEntry::flag(
                 Key::Shell,
                 "shell",
                 "escape for the prompt of zsh, bash, fish or tmux; the default is none",
             )
         },
-        Entry {
+        OptionEntry {
             argument: Argument::Required("format"),
-            ..Entry::flag(Key::Format, "format", "text with elements like {where}")
+            ..OptionEntry::flag(Key::Format, "format", "text with elements like {where}")
         },
-        Entry {
+        OptionEntry {
             argument: Argument::Required("when"),
             value: Value::Words(&["always", "never", "auto"]),
-            ..Entry::flag(Key::Color, "color", "use color: always, never or auto")
+            ..OptionEntry::flag(Key::Color, "color", "use color: always, never or auto")
         },
     ],
 };

@@ -17,8 +17,8 @@ use crate::command::{Command, Subcommand};
 use crate::hg;
 use crate::inside;
 use crate::options::{
-    Argument, Entry, Given, Table, Value, other_than_subcommand, parse, refuse_all, refuse_others,
-    subcommand,
+    Argument, Given, OptionEntry, OptionTable, Value, other_than_subcommand, parse, refuse_all,
+    refuse_others, subcommand,
 };
 use crate::reply::{Reply, bytes, escaped_line, labelled};
 use vigil_stamp::paths::bytes_of;
@@ -35,11 +35,11 @@ vigil state show [-v | --directories] [--format=json]
    or: vigil state verify
    or: vigil state drop";
 
-const SHOW: Table<Key> = Table {
+const SHOW: OptionTable<Key> = OptionTable {
     synopsis: SYNOPSIS,
     headings: &[],
     entries: &[
-        Entry {
+        OptionEntry {
             key: Key::Directories,
             short: Some(b'v'),
             long: "directories",
@@ -49,12 +49,12 @@ const SHOW: Table<Key> = Table {
             help: "show what is recorded of each directory",
             is_own: false,
         },
-        Entry::json_format(Key::Format),
+        OptionEntry::json_format(Key::Format),
     ],
 };
 
 /// The table of commands without options.
-const PLAIN: Table<Key> = Table::without_options(SYNOPSIS);
+const PLAIN: OptionTable<Key> = OptionTable::without_options(SYNOPSIS);
 
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {

@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::column_style::ColumnStyle;
 use crate::inside;
-use crate::options::{Argument, Entry, Given, Table, Value, parse, rename_score};
+use crate::options::{Argument, Given, OptionEntry, OptionTable, Value, parse, rename_score};
 use crate::output::Format;
 use crate::reply::{Reply, bytes};
 
@@ -28,10 +28,15 @@ pub(super) enum Key {
     Format,
 }
 
-const fn flag(key: Key, short: Option<u8>, long: &'static str, help: &'static str) -> Entry<Key> {
-    Entry {
+const fn flag(
+    key: Key,
+    short: Option<u8>,
+    long: &'static str,
+    help: &'static str,
+) -> OptionEntry<Key> {
+    OptionEntry {
         short,
-        ..Entry::flag(key, long, help)
+        ..OptionEntry::flag(key, long, help)
     }
 }
 
@@ -41,22 +46,22 @@ const fn valued(
     long: &'static str,
     argument: &'static str,
     help: &'static str,
-) -> Entry<Key> {
-    Entry {
+) -> OptionEntry<Key> {
+    OptionEntry {
         argument: Argument::Optional(argument),
         ..flag(key, short, long, help)
     }
 }
 
-const fn worded(words: &'static [&'static str], entry: Entry<Key>) -> Entry<Key> {
-    Entry {
+const fn worded(words: &'static [&'static str], entry: OptionEntry<Key>) -> OptionEntry<Key> {
+    OptionEntry {
         value: Value::Words(words),
         ..entry
     }
 }
 
 /// The options of git's `status`, then Vigil's own.
-pub(super) const TABLE: Table<Key> = Table {
+pub(super) const TABLE: OptionTable<Key> = OptionTable {
     synopsis: "git status [<options>] [--] [<pathspec>...]",
     headings: &[],
     entries: &[
@@ -130,7 +135,7 @@ pub(super) const TABLE: Table<Key> = Table {
             ),
         ),
         flag(Key::NoRenames, None, "no-renames", "do not detect renames"),
-        Entry {
+        OptionEntry {
             negatable: false,
             ..valued(
                 Key::FindRenames,
@@ -140,7 +145,7 @@ pub(super) const TABLE: Table<Key> = Table {
                 "detect renames, optionally set similarity index",
             )
         },
-        Entry {
+        OptionEntry {
             is_own: true,
             argument: Argument::Required("format"),
             ..worded(

@@ -13,7 +13,7 @@ use vigil_model::raw_text::{message_bytes, text_bytes};
 
 use super::arguments::Arguments;
 use super::lines;
-use super::plan::Plan;
+use super::plan::StatusPlan;
 use super::settings::PrintSettings;
 use crate::hg;
 use crate::output;
@@ -39,7 +39,7 @@ impl StatusWriter for DaemonStatusWriter {
         }
         let arguments = Arguments::parse(&question.arguments)
             .map_err(|_| declined("the command line is not plain"))?;
-        let mut plan = Plan::new(
+        let mut plan = StatusPlan::new(
             arguments,
             session.settings(),
             &print,

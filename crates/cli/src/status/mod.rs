@@ -28,7 +28,7 @@ use crate::terminal;
 pub(crate) use daemon_writer::DaemonStatusWriter;
 
 use arguments::{Arguments, TABLE};
-use plan::Plan;
+use plan::StatusPlan;
 use progress::Display;
 pub(crate) use settings::PrintSettings;
 
@@ -105,7 +105,7 @@ fn answer_with(
     let session = kept.insert(session);
     session.check_in_submodules(PrintSettings::check);
     let repository = session.repository();
-    let mut plan = Plan::new(
+    let mut plan = StatusPlan::new(
         Arguments::parse(arguments)?,
         session.settings(),
         print,

@@ -8,7 +8,7 @@ use vigil_model::request::UntrackedMode;
 use vigil_testkit::sandbox::Sandbox;
 
 use super::arguments::{Arguments, TABLE};
-use super::plan::Plan;
+use super::plan::StatusPlan;
 use super::settings::{ColorUse, PrintSettings};
 use crate::options::{OwnOptions, usage};
 use crate::reply::Reply;
@@ -169,7 +169,7 @@ fn ours(words: &[&str]) -> Outcome {
     let (settings, print) = (Settings::default(), PrintSettings::default());
     let words: Vec<BString> = words.iter().map(|&word| word.into()).collect();
     let plan = Arguments::parse(&words).and_then(|arguments| {
-        Plan::new(
+        StatusPlan::new(
             arguments,
             &settings,
             &print,
@@ -245,7 +245,7 @@ fn porcelain_formats_do_not_follow_the_configuration() {
         let words: Vec<BString> = words.iter().map(|&word| word.into()).collect();
         let arguments = Arguments::parse(&words).unwrap();
         let environment = Environment::default();
-        Plan::new(
+        StatusPlan::new(
             arguments,
             &settings(),
             &print,

@@ -27,7 +27,7 @@ use crate::reply::{Reply, bytes};
 const TERMINAL_WIDTH_DEFAULT: usize = 80;
 
 /// What to ask the engine, and how to print the answer.
-pub(super) struct Plan {
+pub(super) struct StatusPlan {
     pub format: Format,
     pub request: StatusRequest,
     pub presentation: Presentation,
@@ -41,7 +41,7 @@ pub(super) struct Plan {
     locks: bool,
 }
 
-impl Plan {
+impl StatusPlan {
     /// Fails where git would refuse `config` when it locks the index.
     pub(super) fn check_locking(&mut self, config: &Config) {
         if self.locks

@@ -10,7 +10,7 @@ use vigil_git::environment::Environment;
 use crate::command::Command;
 use crate::hg;
 use crate::inside;
-use crate::options::{Entry, OwnOptions, Table, Value, parse, refuse_others, usage};
+use crate::options::{OptionEntry, OptionTable, OwnOptions, Value, parse, refuse_others, usage};
 use crate::reply::Reply;
 use crate::say::say;
 
@@ -19,13 +19,13 @@ enum Key {
     Format,
 }
 
-const TABLE: Table<Key> = Table {
+const TABLE: OptionTable<Key> = OptionTable {
     synopsis: "vigil watch [--format=json]",
     headings: &[],
-    entries: &[Entry {
+    entries: &[OptionEntry {
         value: Value::Words(&["json", "line"]),
         help: "print in the format 'json' or 'line'",
-        ..Entry::json_format(Key::Format)
+        ..OptionEntry::json_format(Key::Format)
     }],
 };
 

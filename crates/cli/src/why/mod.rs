@@ -13,7 +13,7 @@ use vigil_git::environment::Environment;
 use crate::command::Command;
 use crate::hg;
 use crate::inside;
-use crate::options::{Entry, OwnOptions, Table, Value, parse, usage, with_usage};
+use crate::options::{OptionEntry, OptionTable, OwnOptions, Value, parse, usage, with_usage};
 use crate::reply::Reply;
 
 #[derive(Clone, Copy)]
@@ -21,10 +21,10 @@ enum Key {
     Format,
 }
 
-const TABLE: Table<Key> = Table {
+const TABLE: OptionTable<Key> = OptionTable {
     synopsis: "vigil why [--format=json] [--] <path>...",
     headings: &[],
-    entries: &[Entry::json_format(Key::Format)],
+    entries: &[OptionEntry::json_format(Key::Format)],
 };
 
 /// The command as it is listed and described.

@@ -1,20 +1,20 @@
 //! The text of `--help`.
 
-use super::options::{KNOWN, Known};
+use super::options::{KNOWN_OPTIONS, KnownOption};
 
 /// The column at which help texts begin.
 const HELP_COLUMN: usize = 42;
 
 /// Returns the whole text.
 pub(super) fn text() -> String {
-    let (of_this, of_answers) = KNOWN.split_at(3);
+    let (of_this, of_answers) = KNOWN_OPTIONS.split_at(3);
     let (help, versions) = of_this.split_at(1);
     let options = [of_answers, versions, help].concat();
     let lines: String = options.iter().map(line).collect();
     format!("{HEAD}{lines}{TAIL}")
 }
 
-fn line(known: &Known) -> String {
+fn line(known: &KnownOption) -> String {
     let mut left = format!("  -{}, --{}", char::from(known.letter), known.long);
     if let Some(argument) = known.argument {
         left.extend(["=", argument]);

@@ -33,7 +33,7 @@ use late_answers::WaitingShell;
 
 pub use drawing::{Drawer, Drawers, Whereabouts};
 pub use once::Answered;
-pub use options::{KNOWN, Known, Options, Parsed, Recipient, UsageError};
+pub use options::{KNOWN_OPTIONS, KnownOption, Options, Parsed, Recipient, UsageError};
 pub use version::VERSION;
 
 /// The exit code if there is no answer in time.

@@ -180,9 +180,9 @@ impl UsageError {
     }
 }
 
-/// An option.
+/// An option of the command line.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct KnownOption {
     /// The letter after a single dash.
     pub letter: u8,
     /// The name after two dashes.
@@ -193,13 +193,13 @@ pub struct Known {
     pub help: &'static str,
 }
 
-const fn known(
+const fn option(
     letter: u8,
     long: &'static str,
     argument: Option<&'static str>,
     help: &'static str,
-) -> Known {
-    Known {
+) -> KnownOption {
+    KnownOption {
         letter,
         long,
         argument,
@@ -207,105 +207,105 @@ const fn known(
     }
 }
 
-const fn own(letter: u8, long: &'static str, argument: Option<&'static str>) -> Known {
-    known(letter, long, argument, "")
+const fn own(letter: u8, long: &'static str, argument: Option<&'static str>) -> KnownOption {
+    option(letter, long, argument, "")
 }
 
 /// gitstatusd's options, in the order in which they are looked up.
-pub const KNOWN: [Known; 18] = [
-    known(b'h', "help", None, "print this and exit"),
-    known(b'V', "version", None, "print the version and exit"),
-    known(
+pub const KNOWN_OPTIONS: [KnownOption; 18] = [
+    option(b'h', "help", None, "print this and exit"),
+    option(b'V', "version", None, "print the version and exit"),
+    option(
         b'G',
         "version-glob",
         Some("STR"),
         "exit with 11 unless the version matches [*]",
     ),
-    known(
+    option(
         b'l',
         "lock-fd",
         Some("NUM"),
         "exit when this descriptor's lock is gone [-1: never]",
     ),
-    known(
+    option(
         b'p',
         "parent-pid",
         Some("NUM"),
         "exit when this process is gone [-1: never]",
     ),
-    known(
+    option(
         b't',
         "num-threads",
         Some("NUM"),
         "the most threads of a scan [1]",
     ),
-    known(
+    option(
         b'v',
         "log-level",
         Some("STR"),
         "DEBUG, INFO, WARN, ERROR or FATAL [INFO]",
     ),
-    known(
+    option(
         b'r',
         "repo-ttl-seconds",
         Some("NUM"),
         "forget repositories idle for so long [3600; negative: never]",
     ),
-    known(
+    option(
         b'z',
         "max-commit-summary-length",
         Some("NUM"),
         "cut commit summaries to so many bytes [256]",
     ),
-    known(
+    option(
         b's',
         "max-num-staged",
         Some("NUM"),
         "count at most so many staged changes [1; negative: all]",
     ),
-    known(
+    option(
         b'u',
         "max-num-unstaged",
         Some("NUM"),
         "count at most so many unstaged changes [1; negative: all]",
     ),
-    known(
+    option(
         b'c',
         "max-num-conflicted",
         Some("NUM"),
         "count at most so many conflicts [1; negative: all]",
     ),
-    known(
+    option(
         b'd',
         "max-num-untracked",
         Some("NUM"),
         "count at most so many untracked files [1; negative: all]",
     ),
-    known(
+    option(
         b'm',
         "dirty-max-index-size",
         Some("NUM"),
         "with more files than this tracked, count neither unstaged\nnor untracked ones [-1: always count]",
     ),
-    known(
+    option(
         b'e',
         "recurse-untracked-dirs",
         None,
         "count each file in untracked directories",
     ),
-    known(
+    option(
         b'U',
         "ignore-status-show-untracked-files",
         None,
         "count untracked files even if status.showUntrackedFiles is off",
     ),
-    known(
+    option(
         b'W',
         "ignore-bash-show-untracked-files",
         None,
         "count untracked files even if bash.showUntrackedFiles is off",
     ),
-    known(
+    option(
         b'D',
         "ignore-bash-show-dirty-state",
         None,
@@ -315,7 +315,7 @@ pub const KNOWN: [Known; 18] = [
 
 /// Options that gitstatusd does not have. Only their full names are accepted, so that gitstatusd's abbreviations keep their
 /// meaning. In place of letters they have bytes that are not ASCII.
-const OWN: [Known; 10] = [
+const OWN: [KnownOption; 10] = [
     own(BACKGROUND, "background", None),
     own(ATTACHED, "attached", None),
     own(PROMPT_FOR, "prompt-for", Some("VALUE")),
@@ -354,7 +354,7 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
                 Some((key, value)) => (key, Some(value)),
                 None => (long, None),
             };
-            let Known {
+            let KnownOption {
                 letter,
                 long: full,
                 argument: taken,
@@ -380,7 +380,7 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
             .filter(|letters| !letters.is_empty())
         {
             for (at, &letter) in letters.iter().enumerate() {
-                let Some(known) = KNOWN.iter().find(|known| known.letter == letter) else {
+                let Some(known) = KNOWN_OPTIONS.iter().find(|known| known.letter == letter) else {
                     let shown = BString::from(vec![letter]);
                     return fail(format!(
                         "{name}: invalid option -- '{shown}'",
@@ -421,11 +421,11 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
 }
 
 /// Returns the option whose name is `key` or, if only one does, starts with it.
-fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageError> {
+fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<KnownOption, UsageError> {
     if let Some(own) = OWN.iter().find(|own| own.long.as_bytes() == key) {
         return Ok(*own);
     }
-    let starts: Vec<&Known> = KNOWN
+    let starts: Vec<&KnownOption> = KNOWN_OPTIONS
         .iter()
         .filter(|known| known.long.as_bytes().starts_with(key))
         .collect();

@@ -15,7 +15,7 @@ use super::at_work::AtWork;
 use super::connection::{Connection, Greeting};
 use super::connections::Connections;
 use super::lateness::Lateness;
-use super::subscribers::{Found, Search, Subscribers};
+use super::subscribers::{Search, SearchResult, Subscribers};
 use crate::accept::is_own;
 use crate::answers::{Answers, Dependencies};
 use crate::audit::Auditor;
@@ -449,15 +449,15 @@ impl Host {
             };
             let host = self.clone();
             deputy.have_done(move || {
-                let found = host.find_again(&search);
-                for id in host.subscribers.note(search, found) {
+                let result = host.find_again(&search);
+                for id in host.subscribers.note(search, result) {
                     host.connections.wake(id);
                 }
             });
         }
     }
 
-    fn find_again(&self, search: &Search) -> Found {
+    fn find_again(&self, search: &Search) -> SearchResult {
         let watched = panics::catch(|| self.answers.watched(&search.question));
         let (response, dependencies) = match watched {
             Ok(watched) => (watched.answer.response, watched.dependencies),
@@ -467,7 +467,7 @@ impl Host {
             }
         };
         let (frame, is_answer) = framed(response);
-        Found {
+        SearchResult {
             frame,
             is_answer,
             dependencies,

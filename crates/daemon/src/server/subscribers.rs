@@ -91,7 +91,7 @@ pub(super) struct Search {
 }
 
 /// The result of a search.
-pub(super) struct Found {
+pub(super) struct SearchResult {
     pub(super) frame: Vec<u8>,
     /// Whether it is an answer, not the reply that there is none.
     pub(super) is_answer: bool,
@@ -193,10 +193,10 @@ impl Subscribers {
         })
     }
 
-    /// Records what was `found`. Returns the connections to which it is news.
-    pub(super) fn note(&self, search: Search, found: Found) -> Vec<u64> {
+    /// Records the `result` of `search`. Returns the connections to which it is news.
+    pub(super) fn note(&self, search: Search, result: SearchResult) -> Vec<u64> {
         let now = Instant::now();
-        let digest = self.digests.hash_one(&found.frame[..]);
+        let digest = self.digests.hash_one(&result.frame[..]);
         let cost = cost_until(now, search.began_at);
         let mut inner = self.inner.lock();
         // What took longer has not held up the others.
@@ -211,16 +211,16 @@ impl Subscribers {
             return Vec::new();
         };
         topic.ahead.finish(search.work, now);
-        topic.rest_on(found.dependencies, cost, now);
+        topic.rest_on(result.dependencies, cost, now);
         topic.digest = digest;
-        topic.is_over = !found.is_answer;
+        topic.is_over = !result.is_answer;
         topic.frame = None;
         let behind: Vec<u64> = topic.behind().map(|one| one.connection).collect();
         if !behind.is_empty() {
-            let fits = waiting.saturating_add(found.frame.len()) <= WAITING_MAX;
+            let fits = waiting.saturating_add(result.frame.len()) <= WAITING_MAX;
             topic.is_over |= !fits;
             topic.frame = Some(Arc::new(match fits {
-                true => found.frame,
+                true => result.frame,
                 false => Response::Yourself("too much waits to be read".into()).to_frame(),
             }));
         }
@@ -351,8 +351,8 @@ mod tests {
         all.note(search, found(frame, is_answer))
     }
 
-    fn found(frame: &[u8], is_answer: bool) -> Found {
-        Found {
+    fn found(frame: &[u8], is_answer: bool) -> SearchResult {
+        SearchResult {
             frame: frame.to_vec(),
             is_answer,
             dependencies: Dependencies::default(),

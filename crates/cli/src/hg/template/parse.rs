@@ -4,13 +4,13 @@ use bstr::{BString, ByteSlice};
 use vigil_hg::bytes::is_space;
 
 use super::filters::Filter;
-use super::{Keyword, Part};
+use super::{Keyword, TemplateExpr};
 
 /// The maximum depth of nesting in a template.
 const DEPTH_MAX: u32 = 32;
 
 /// Parses a template; returns `None` if it is malformed, or uses more than is supported here.
-pub(super) fn template(text: &[u8]) -> Option<Vec<Part>> {
+pub(super) fn template(text: &[u8]) -> Option<Vec<TemplateExpr>> {
     let mut parser = Parser {
         rest: text,
         depth: 0,
@@ -45,7 +45,7 @@ impl Parser<'_> {
     }
 
     /// Parses text and expressions up to the end, or up to and including a quote.
-    fn parts(&mut self, quote: Option<u8>) -> Option<Vec<Part>> {
+    fn parts(&mut self, quote: Option<u8>) -> Option<Vec<TemplateExpr>> {
         self.depth = self
             .depth
             .checked_add(1)
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Some(())
     }
 
-    fn expression(&mut self) -> Option<Part> {
+    fn expression(&mut self) -> Option<TemplateExpr> {
         self.depth = self
             .depth
             .checked_add(1)
@@ -138,7 +138,7 @@ impl Parser<'_> {
             if self.rest.first() == Some(&b'(') {
                 return None;
             }
-            part = Part::Filtered(Box::new(part), filter);
+            part = TemplateExpr::Filtered(Box::new(part), filter);
         }
         self.depth = depth.saturating_sub(1);
         Some(part)
@@ -152,7 +152,7 @@ impl Parser<'_> {
         word
     }
 
-    fn operand(&mut self) -> Option<Part> {
+    fn operand(&mut self) -> Option<TemplateExpr> {
         self.skip_space();
         if self.take(b'(') {
             let part = self.expression()?;
@@ -161,7 +161,7 @@ impl Parser<'_> {
         }
         if let Some(quote @ (b'\'' | b'"')) = self.rest.first().copied() {
             self.next();
-            return self.parts(Some(quote)).map(Part::All);
+            return self.parts(Some(quote)).map(TemplateExpr::All);
         }
         let word = BString::from(self.word());
         self.skip_space();
@@ -172,7 +172,7 @@ impl Parser<'_> {
         keyword(&word)
     }
 
-    fn arguments(&mut self) -> Option<Vec<Part>> {
+    fn arguments(&mut self) -> Option<Vec<TemplateExpr>> {
         let mut arguments = Vec::new();
         loop {
             self.skip_space();
@@ -190,14 +190,14 @@ impl Parser<'_> {
     }
 }
 
-fn push_text(parts: &mut Vec<Part>, text: &mut Vec<u8>) {
+fn push_text(parts: &mut Vec<TemplateExpr>, text: &mut Vec<u8>) {
     if !text.is_empty() {
-        parts.push(Part::Text(std::mem::take(text).into()));
+        parts.push(TemplateExpr::Text(std::mem::take(text).into()));
     }
 }
 
-fn keyword(word: &[u8]) -> Option<Part> {
-    Some(Part::Keyword(match word {
+fn keyword(word: &[u8]) -> Option<TemplateExpr> {
+    Some(TemplateExpr::Keyword(match word {
         b"path" => Keyword::Path,
         b"status" => Keyword::Status,
         b"source" => Keyword::Source,
@@ -207,26 +207,26 @@ fn keyword(word: &[u8]) -> Option<Part> {
     }))
 }
 
-fn function(name: &BString, arguments: Vec<Part>) -> Option<Part> {
+fn function(name: &BString, arguments: Vec<TemplateExpr>) -> Option<TemplateExpr> {
     let mut rest = arguments.into_iter();
     let mut next = || rest.next().map(Box::new);
     let part = match name.as_bytes() {
         b"if" => {
             let (condition, then) = (next()?, next()?);
-            let otherwise = next().unwrap_or_else(|| Box::new(Part::Missing));
-            Part::If(condition, then, otherwise)
+            let otherwise = next().unwrap_or_else(|| Box::new(TemplateExpr::Missing));
+            TemplateExpr::If(condition, then, otherwise)
         }
         b"ifeq" => {
             let (one, other, then) = (next()?, next()?, next()?);
-            let otherwise = next().unwrap_or_else(|| Box::new(Part::Missing));
-            Part::IfEqual(one, other, then, otherwise)
+            let otherwise = next().unwrap_or_else(|| Box::new(TemplateExpr::Missing));
+            TemplateExpr::IfEqual(one, other, then, otherwise)
         }
         b"separate" => {
             let separator = next()?;
-            return Some(Part::Separate(separator, rest.collect()));
+            return Some(TemplateExpr::Separate(separator, rest.collect()));
         }
-        b"label" => Part::Label(next()?, next()?),
-        b"relpath" => Part::RelativePath(next()?),
+        b"label" => TemplateExpr::Label(next()?, next()?),
+        b"relpath" => TemplateExpr::RelativePath(next()?),
         _ => return None,
     };
     rest.next().is_none().then_some(part)

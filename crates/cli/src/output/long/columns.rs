@@ -35,7 +35,7 @@ pub(super) struct Frame<'a> {
 const PADDING: usize = 1;
 
 /// Where each text goes.
-struct Table {
+struct ColumnLayout {
     direction: Direction,
     widths: Vec<usize>,
     rows: usize,
@@ -62,7 +62,7 @@ impl Columns {
             .checked_sub(frame.indent.len())
             .unwrap_or(usize::MAX);
         let columns = (room / cell).clamp(1, texts.len().max(1));
-        let mut table = Table {
+        let mut layout = ColumnLayout {
             direction: self.direction,
             rows: texts.len().div_ceil(columns),
             columns,
@@ -71,11 +71,11 @@ impl Columns {
         let mut column_widths = None;
         if self.is_dense {
             let room = self.terminal_width.saturating_sub(1);
-            table.shrink(room, frame.indent.len());
-            column_widths = Some(table.column_widths());
+            layout.shrink(room, frame.indent.len());
+            column_widths = Some(layout.column_widths());
         }
-        for row in 0..table.rows {
-            table.append_row(out, texts, row, frame, |column| {
+        for row in 0..layout.rows {
+            layout.append_row(out, texts, row, frame, |column| {
                 column_widths
                     .as_ref()
                     .and_then(|widths| widths.get(column))
@@ -85,7 +85,7 @@ impl Columns {
     }
 }
 
-impl Table {
+impl ColumnLayout {
     fn position(&self, column: usize, row: usize) -> usize {
         match self.direction {
             Direction::Down => column * self.rows + row,
