@@ -31,8 +31,8 @@ fn the_working_tree_is_dirty_where_git_says_so() {
     let remove = |sandbox: &Sandbox, name: &str| {
         std::fs::remove_file(sandbox.top().join(name)).unwrap();
     };
-    type State<'a> = (&'a str, bool, &'a dyn Fn(&Sandbox));
-    let states: [State<'_>; 9] = [
+    type NamedState<'a> = (&'a str, bool, &'a dyn Fn(&Sandbox));
+    let states: [NamedState<'_>; 9] = [
         ("clean", false, &|_| {}),
         ("untracked", false, &|s| write(s, "new", "x")),
         ("modified", true, &|s| write(s, "file1", "x")),
@@ -121,11 +121,11 @@ fn submodules_with_everything_left_out_are_not_dirty() {
 
 #[test]
 fn nothing_is_looked_at_in_submodules_once_they_differ() {
-    type State<'a> = (&'a str, &'a dyn Fn(&Sandbox));
+    type NamedState<'a> = (&'a str, &'a dyn Fn(&Sandbox));
     let write = |sandbox: &Sandbox, name: &str, text: &str| {
         std::fs::write(sandbox.top().join(name), text).unwrap();
     };
-    let states: [State<'_>; 5] = [
+    let states: [NamedState<'_>; 5] = [
         ("a bad .gitmodules behind a change", &|s| {
             write(s, "file1", "changed");
             write(s, ".gitmodules", "[submodule \"sub\"]\n\tupdate = !x\n");

@@ -12,6 +12,7 @@ mod dependencies;
 mod documents;
 mod forbidden_uses;
 mod import_cycles;
+mod type_names;
 
 use std::path::{Path, PathBuf};
 
