@@ -198,38 +198,9 @@ fn response_in(
     options: ServerOptions,
 ) -> Result<Expected, SandboxError> {
     let settings = Settings::parse(&git.run(&["config", "--list", "-z"])?.stdout);
-    let is_off = |key| settings.is_off(key);
-    let untracked = match options.recurse {
-        // Untracked files in submodules do not count either.
-        _ if is_off("status.showuntrackedfiles") || is_off("bash.showuntrackedfiles") => "-uno",
-        true => "-uall",
-        false => "-unormal",
-    };
-    let status = [
-        "status",
-        "--porcelain=v2",
-        "--branch",
-        "--show-stash",
-        "--ahead-behind",
-        "--no-renames",
-        "-z",
-        untracked,
-    ];
-    let status = git.run(&status)?;
-    if !status.success() {
+    let Some(counts) = counts(git, &settings, options)? else {
         return Ok(Expected::Unknown);
-    }
-    let mut counts = Counts::parse(&status.stdout);
-    if is_off("bash.showdirtystate") {
-        let (stashes, ahead_behind) = (counts.stashes, counts.ahead_behind);
-        let untracked = counts.untracked;
-        counts = Counts {
-            stashes,
-            ahead_behind,
-            untracked,
-            ..Counts::default()
-        };
-    }
+    };
     let text = |bytes: &[u8]| vec![printable(bytes)];
     let number = |count: usize| vec![count.to_string().into_bytes()];
     let commit = git
@@ -269,23 +240,12 @@ fn response_in(
         last_tag(git)?
     };
     let (encoding, summary) = message(git)?;
-    let upstream_field = |index: usize| match &upstream {
-        // For a branch without commits, gitstatusd reports no upstream; git does. Both are accepted.
-        _ if is_unborn => Vec::new(),
-        None => vec![Vec::new()],
-        Some(parts) => parts
-            .get(index)
-            .map(|part| vec![printable(part)])
-            .unwrap_or_default(),
-    };
-    let push_field = |index: usize| match &push {
-        _ if is_unborn => Vec::new(),
-        None if index < 2 => vec![Vec::new()],
-        None => vec![b"0".to_vec()],
-        Some(parts) => parts
-            .get(index)
-            .map(|part| vec![printable(part)])
-            .unwrap_or_default(),
+    let upstream = upstream.as_ref().map(|parts| parts.as_slice());
+    let upstream_field = |index| remote_field(upstream, index, is_unborn, b"");
+    let push = push.as_ref().map(|parts| parts.as_slice());
+    let push_field = |index| {
+        let absent: &[u8] = if index < 2 { b"" } else { b"0" };
+        remote_field(push, index, is_unborn, absent)
     };
     Ok(Expected::Fields(vec![
         text(workdir),
@@ -316,6 +276,63 @@ fn response_in(
         text(&encoding),
         text(&summary),
     ]))
+}
+
+/// Counts what git's status lists; `None` if git cannot answer.
+fn counts(
+    git: &GitRunner<'_>,
+    settings: &Settings,
+    options: ServerOptions,
+) -> Result<Option<Counts>, SandboxError> {
+    let is_off = |key| settings.is_off(key);
+    let untracked = match options.recurse {
+        // Untracked files in submodules do not count either.
+        _ if is_off("status.showuntrackedfiles") || is_off("bash.showuntrackedfiles") => "-uno",
+        true => "-uall",
+        false => "-unormal",
+    };
+    let status = [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "--show-stash",
+        "--ahead-behind",
+        "--no-renames",
+        "-z",
+        untracked,
+    ];
+    let status = git.run(&status)?;
+    if !status.success() {
+        return Ok(None);
+    }
+    let mut counts = Counts::parse(&status.stdout);
+    if is_off("bash.showdirtystate") {
+        counts = Counts {
+            stashes: counts.stashes,
+            ahead_behind: counts.ahead_behind,
+            untracked: counts.untracked,
+            ..Counts::default()
+        };
+    }
+    Ok(Some(counts))
+}
+
+/// The right answers for the field `index` of a remote, whose fields are `parts`. It is `absent` without a remote.
+fn remote_field(
+    parts: Option<&[Vec<u8>]>,
+    index: usize,
+    is_unborn: bool,
+    absent: &[u8],
+) -> Vec<Vec<u8>> {
+    match parts {
+        // For a branch without commits, gitstatusd reports no remote; git does. Both are accepted.
+        _ if is_unborn => Vec::new(),
+        None => vec![absent.to_vec()],
+        Some(parts) => parts
+            .get(index)
+            .map(|part| vec![printable(part)])
+            .unwrap_or_default(),
+    }
 }
 
 /// Replaces unprintable ASCII characters with `?`.
