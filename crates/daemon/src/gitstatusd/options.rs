@@ -345,73 +345,22 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
     let mut positional: Option<&[u8]> = None;
     let mut rest = arguments.iter().map(|argument| argument.as_bytes());
     while let Some(argument) = rest.next() {
-        if argument == b"--" {
-            positional = positional.or_else(|| rest.next());
-            break;
-        }
-        if let Some(long) = argument.strip_prefix(b"--") {
-            let (key, value) = match long.split_once_str("=") {
-                Some((key, value)) => (key, Some(value)),
-                None => (long, None),
-            };
-            let KnownOption {
-                letter,
-                long: full,
-                argument: taken,
-                ..
-            } = find_long(name, key, argument)?;
-            let value = match (taken.is_some(), value) {
-                (false, Some(_)) => {
-                    return fail(format!(
-                        "{name}: option '--{full}' doesn't allow an argument"
-                    ));
-                }
-                (true, None) => match rest.next() {
-                    Some(value) => Some(value),
-                    None => return fail(format!("{name}: option '--{full}' requires an argument")),
-                },
-                (_, value) => value,
-            };
-            if let Some(done) = options.set(letter, value.unwrap_or_default())? {
-                return Ok(done);
+        let done = match argument {
+            b"--" => {
+                positional = positional.or_else(|| rest.next());
+                break;
             }
-        } else if let Some(letters) = argument
-            .strip_prefix(b"-")
-            .filter(|letters| !letters.is_empty())
-        {
-            for (at, &letter) in letters.iter().enumerate() {
-                let Some(known) = KNOWN_OPTIONS.iter().find(|known| known.letter == letter) else {
-                    let shown = BString::from(vec![letter]);
-                    return fail(format!(
-                        "{name}: invalid option -- '{shown}'",
-                        shown = raw(&shown)
-                    ));
-                };
-                let takes = known.argument.is_some();
-                let attached = argument.get(at.saturating_add(2)..).unwrap_or_default();
-                let value = match (takes, attached.is_empty()) {
-                    (false, _) => b"".as_slice(),
-                    (true, false) => attached,
-                    (true, true) => match rest.next() {
-                        Some(value) => value,
-                        None => {
-                            let shown = BString::from(vec![letter]);
-                            return fail(format!(
-                                "{name}: option requires an argument -- '{shown}'",
-                                shown = raw(&shown)
-                            ));
-                        }
-                    },
-                };
-                if let Some(done) = options.set(letter, value)? {
-                    return Ok(done);
-                }
-                if takes {
-                    break;
-                }
+            [b'-', b'-', long @ ..] => options.take_long(name, long, &mut rest)?,
+            [b'-', letters @ ..] if !letters.is_empty() => {
+                options.take_letters(name, letters, &mut rest)?
             }
-        } else {
-            positional = positional.or(Some(argument));
+            _ => {
+                positional = positional.or(Some(argument));
+                None
+            }
+        };
+        if let Some(done) = done {
+            return Ok(done);
         }
     }
     match positional {
@@ -420,8 +369,8 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
     }
 }
 
-/// Returns the option whose name is `key` or, if only one does, starts with it.
-fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<KnownOption, UsageError> {
+/// Returns the option whose name is `key` or, if only one does, starts with it. It was given as `--` and `long`.
+fn find_long(name: &str, key: &[u8], long: &[u8]) -> Result<KnownOption, UsageError> {
     if let Some(own) = OWN.iter().find(|own| own.long.as_bytes() == key) {
         return Ok(*own);
     }
@@ -433,22 +382,87 @@ fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<KnownOption, Usa
     match (exact, starts.as_slice()) {
         (Some(known), _) => Ok(**known),
         (None, [known]) => Ok(**known),
-        (None, []) => fail(format!("{name}: unrecognized option '{}'", raw(argument))),
+        (None, []) => fail(format!("{name}: unrecognized option '--{}'", raw(long))),
         (None, several) => {
             let all: Vec<String> = several
                 .iter()
                 .map(|known| format!("'--{}'", known.long))
                 .collect();
-            let (argument, all) = (argument.as_bstr(), all.join(" "));
             fail(format!(
-                "{name}: option '{argument}' is ambiguous; possibilities: {all}",
-                argument = raw(argument)
+                "{name}: option '--{long}' is ambiguous; possibilities: {all}",
+                long = raw(long),
+                all = all.join(" ")
             ))
         }
     }
 }
 
 impl Options {
+    /// Applies the option of the argument `--` and `long`; its own argument may be the next of `rest`. `Some` if it decides what
+    /// the process does.
+    fn take_long<'a>(
+        &mut self,
+        name: &str,
+        long: &'a [u8],
+        rest: &mut impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Option<Parsed>, UsageError> {
+        let (key, value) = match long.split_once_str("=") {
+            Some((key, value)) => (key, Some(value)),
+            None => (long, None),
+        };
+        let known = find_long(name, key, long)?;
+        let full = known.long;
+        let value = match (known.argument.is_some(), value) {
+            (false, Some(_)) => {
+                return fail(format!(
+                    "{name}: option '--{full}' doesn't allow an argument"
+                ));
+            }
+            (true, None) => match rest.next() {
+                Some(value) => value,
+                None => return fail(format!("{name}: option '--{full}' requires an argument")),
+            },
+            (_, value) => value.unwrap_or_default(),
+        };
+        self.set(known.letter, value)
+    }
+
+    /// Applies the options of the argument `-` and `letters`; the own argument of the last may be the next of `rest`. `Some` if
+    /// one decides what the process does.
+    fn take_letters<'a>(
+        &mut self,
+        name: &str,
+        letters: &'a [u8],
+        rest: &mut impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Option<Parsed>, UsageError> {
+        for (at, &letter) in letters.iter().enumerate() {
+            let shown = BString::from(vec![letter]);
+            let Some(known) = KNOWN_OPTIONS.iter().find(|known| known.letter == letter) else {
+                return fail(format!("{name}: invalid option -- '{}'", raw(&shown)));
+            };
+            let takes = known.argument.is_some();
+            let attached = letters.get(at.saturating_add(1)..).unwrap_or_default();
+            let value = match (takes, attached.is_empty()) {
+                (false, _) => b"".as_slice(),
+                (true, false) => attached,
+                (true, true) => match rest.next() {
+                    Some(value) => value,
+                    None => {
+                        let shown = raw(&shown);
+                        return fail(format!("{name}: option requires an argument -- '{shown}'"));
+                    }
+                },
+            };
+            if let Some(done) = self.set(letter, value)? {
+                return Ok(Some(done));
+            }
+            if takes {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
     /// Applies one option. `Some` if it decides what the process does.
     fn set(&mut self, letter: u8, value: &[u8]) -> Result<Option<Parsed>, UsageError> {
         match letter {
