@@ -403,6 +403,53 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Opens the directory at `path`, and has it watched and remembered as a witness. `None` if that is not possible.
+    fn enter(
+        &self,
+        parent: Option<BorrowedFd<'_>>,
+        path: &BStr,
+        found: &mut NonTrackedFindings,
+    ) -> Option<OpenDir<'_>> {
+        let fd = match self.open(parent, path) {
+            Ok(fd) => self.keep(DirFd::Own(fd)),
+            Err(error) => {
+                if !is_gone(error) {
+                    self.add_unlisted(path, error, &mut found.unlisted);
+                }
+                match error {
+                    // An event tells when it may be opened.
+                    Errno::ACCESS => found.can_be_remembered = false,
+                    _ => found.must_be_looked_at_again(),
+                }
+                return None;
+            }
+        };
+        if let Some(watch) = self.scan.watch
+            && !watch.watch(path, fd.fd())
+        {
+            found.changes_silently = true;
+        }
+        self.witness_dir(fd.fd(), path, found);
+        Some(fd)
+    }
+
+    /// Notes what the findings rest on by the rules in the directory at `path`.
+    fn note_rules_file(&self, path: &BStr, file: RulesFile, found: &mut NonTrackedFindings) {
+        match file {
+            RulesFile::Absent => {}
+            RulesFile::Seen(stamp) => {
+                let name = self.scan.system.rules_file_name().to_bytes();
+                let file = vigil_model::path::join(path, name.as_bstr());
+                self.witness(file.as_bstr(), stamp, found);
+            }
+            RulesFile::Young => found.can_be_remembered = false,
+            RulesFile::Unproven => {
+                found.can_be_remembered = false;
+                found.has_unproven_rules = true;
+            }
+        }
+    }
+
     /// Reads the directory at `path` and classifies each entry. If `only_classifies`, nothing is added to `found`, and reading
     /// stops at the first entry that decides.
     fn read_dir(
@@ -413,26 +460,9 @@ impl<'a> Walk<'a> {
         only_classifies: bool,
         found: &mut NonTrackedFindings,
     ) -> Kind {
-        let fd = match self.open(parent, path.as_bstr()) {
-            Ok(fd) => self.keep(DirFd::Own(fd)),
-            Err(error) => {
-                if !is_gone(error) {
-                    self.add_unlisted(path.as_bstr(), error, &mut found.unlisted);
-                }
-                match error {
-                    // An event tells when it may be opened.
-                    Errno::ACCESS => found.can_be_remembered = false,
-                    _ => found.must_be_looked_at_again(),
-                }
-                return Kind::Nothing;
-            }
+        let Some(fd) = self.enter(parent, path.as_bstr(), found) else {
+            return Kind::Nothing;
         };
-        if let Some(watch) = self.scan.watch
-            && !watch.watch(path.as_bstr(), fd.fd())
-        {
-            found.changes_silently = true;
-        }
-        self.witness_dir(fd.fd(), path.as_bstr(), found);
         let mut listing = Listing::new();
         if let Err(error) = listing.read(fd.fd()) {
             found.unlisted.push(Unseen::of(path.as_bstr(), error));
@@ -447,19 +477,7 @@ impl<'a> Walk<'a> {
             &mut found.warnings,
         );
         let ignoring = ignoring.with_rules(rules);
-        match rules_file {
-            RulesFile::Absent => {}
-            RulesFile::Seen(stamp) => {
-                let name = self.scan.system.rules_file_name().to_bytes();
-                let file = vigil_model::path::join(path.as_bstr(), name.as_bstr());
-                self.witness(file.as_bstr(), stamp, found);
-            }
-            RulesFile::Young => found.can_be_remembered = false,
-            RulesFile::Unproven => {
-                found.can_be_remembered = false;
-                found.has_unproven_rules = true;
-            }
-        }
+        self.note_rules_file(path.as_bstr(), rules_file, found);
         // However deep the tree is, the number of open directories above is bounded.
         let kept = self.may_keep_open().then_some(fd);
         let parent = kept.as_ref().map(OpenDir::fd);
