@@ -181,22 +181,11 @@ pub(crate) fn rules_in(
     warnings: &mut Vec<RulesWarning>,
 ) -> (Arc<dyn IgnoreScope>, RulesFile) {
     let with_file = |contents: &[u8]| of_scan(above).with_file(directory.path, contents);
-    let shown = || join(directory.path, BStr::new(FILE_NAME));
-    let warning = |text: &str, is_of_shortage| RulesWarning {
-        directory: directory.path.to_owned(),
-        text: text_bytes(text),
-        is_of_shortage,
-    };
-    let too_large = || warning(&too_large(shown().as_bstr()), false);
-    let left_out = |warnings: &mut Vec<RulesWarning>| {
-        let tracked = directory.tracked?;
-        let file = tracked.file(tracked.position(FILE_NAME))?;
-        let is_left_out = file.name() == FILE_NAME && file.is_left_out();
-        let contents = is_left_out.then(|| recorded(&file.id()))??;
-        if matches!(contents, LimitedBlob::TooLong) && (directory.asks_for_rules)() {
-            warnings.push(too_large());
-        }
-        Some(contents)
+    // No stamp shows when recorded rules change.
+    let with_recorded = |contents| match contents {
+        LimitedBlob::Contents(contents) => (with_file(&contents), RulesFile::Unproven),
+        // The warning must be repeated for each question.
+        LimitedBlob::TooLong => (above.clone(), RulesFile::Unproven),
     };
     let len = directory
         .path
@@ -205,12 +194,9 @@ pub(crate) fn rules_in(
         .saturating_add(FILE_NAME.len());
     let is_too_long = len > PATH_LEN_MAX;
     if directory.listing.find(FILE_NAME).is_none() && !is_too_long {
-        return match left_out(warnings) {
+        return match left_out(directory, recorded, warnings) {
             None => (above.clone(), RulesFile::Absent),
-            // The warning must be repeated for each question,
-            Some(LimitedBlob::TooLong) => (above.clone(), RulesFile::Unproven),
-            // and no stamp shows when these change.
-            Some(LimitedBlob::Contents(contents)) => (with_file(&contents), RulesFile::Unproven),
+            Some(contents) => with_recorded(contents),
         };
     }
     let read = match is_too_long {
@@ -220,9 +206,7 @@ pub(crate) fn rules_in(
     };
     match read {
         Ok((None, _)) => {
-            if (directory.asks_for_rules)() {
-                warnings.push(too_large());
-            }
+            warn_of_length(directory, warnings);
             // The warning must be repeated for each question.
             (above.clone(), RulesFile::Unproven)
         }
@@ -240,22 +224,59 @@ pub(crate) fn rules_in(
             (rules, file)
         }
         Err(error) => {
-            if let Some(text) = inaccessible(directory.path, error)
-                && (directory.asks_for_rules)()
-            {
-                warnings.push(warning(&text, errno::is_shortage(error)));
+            if let Some(text) = inaccessible(directory.path, error) {
+                warn(directory, &text, errno::is_shortage(error), warnings);
             }
             let dir = Some(directory.dir);
             let holds = recorded_rules_hold(dir, error, looks_at_present_skipped_files);
-            match holds.then(|| left_out(warnings)).flatten() {
-                Some(LimitedBlob::Contents(contents)) => {
-                    (with_file(&contents), RulesFile::Unproven)
-                }
-                Some(LimitedBlob::TooLong) => (above.clone(), RulesFile::Unproven),
+            match holds
+                .then(|| left_out(directory, recorded, warnings))
+                .flatten()
+            {
+                Some(contents) => with_recorded(contents),
                 None => (above.clone(), unreadable(directory.dir, error)),
             }
         }
     }
+}
+
+/// Returns the contents of the `.gitignore` that is recorded in `directory` but left out of the working tree, if there is one. Warns
+/// if it is too long.
+fn left_out(
+    directory: &ListedDirectory<'_>,
+    recorded: &dyn Fn(&ObjectId) -> Option<LimitedBlob>,
+    warnings: &mut Vec<RulesWarning>,
+) -> Option<LimitedBlob> {
+    let tracked = directory.tracked?;
+    let file = tracked.file(tracked.position(FILE_NAME))?;
+    let is_left_out = file.name() == FILE_NAME && file.is_left_out();
+    let contents = is_left_out.then(|| recorded(&file.id()))??;
+    if matches!(contents, LimitedBlob::TooLong) {
+        warn_of_length(directory, warnings);
+    }
+    Some(contents)
+}
+
+/// Warns of the `.gitignore` of `directory`, if git asks for its rules.
+fn warn(
+    directory: &ListedDirectory<'_>,
+    text: &str,
+    is_of_shortage: bool,
+    warnings: &mut Vec<RulesWarning>,
+) {
+    if (directory.asks_for_rules)() {
+        warnings.push(RulesWarning {
+            directory: directory.path.to_owned(),
+            text: text_bytes(text),
+            is_of_shortage,
+        });
+    }
+}
+
+/// Warns that the `.gitignore` of `directory` is too long.
+fn warn_of_length(directory: &ListedDirectory<'_>, warnings: &mut Vec<RulesWarning>) {
+    let shown = join(directory.path, BStr::new(FILE_NAME));
+    warn(directory, &too_large(shown.as_bstr()), false, warnings);
 }
 
 /// Returns git's warning about the `.gitignore` of `directory`, which cannot be read because of `error`; `None` if git says nothing.

@@ -7,6 +7,7 @@ use vigil_hg::abort::Abort;
 use vigil_hg::patterns::Ignore;
 use vigil_hg::repository::Repository;
 use vigil_model::request::IgnoredMode;
+use vigil_model::tracked::Tracked;
 use vigil_scan::{Findings, Focus};
 
 use super::HgSession;
@@ -58,16 +59,7 @@ impl HgSession {
             return Ok(Some(Vec::new()));
         };
         let tracked = &recorded.tracked;
-        let sample = match extent {
-            Extent::All => None,
-            Extent::From(first) => Some(Sample::new(tracked, first)),
-        };
-        audit.files = match &sample {
-            None => tracked.sums().entries,
-            Some(sample) => u32::try_from(sample.files.len()).unwrap_or(u32::MAX),
-        };
-        audit.next = sample.as_ref().map_or(0, |sample| sample.next);
-        let focus = sample.map(|sample| Focus::new(tracked, &sample.files, &sample.directories));
+        let focus = focus(extent, tracked, audit);
         let question = HgQuestion {
             request: &request,
             dirstate: &recorded.dirstate,
@@ -113,4 +105,18 @@ impl HgSession {
             differences.map(difference).collect()
         }))
     }
+}
+
+/// Returns the part of the files that is looked at; `None` for all. Notes how many those are, and where the next sample begins.
+fn focus(extent: Extent, tracked: &Tracked, audit: &mut Audit) -> Option<Focus> {
+    let sample = match extent {
+        Extent::All => None,
+        Extent::From(first) => Some(Sample::new(tracked, first)),
+    };
+    audit.files = match &sample {
+        None => tracked.sums().entries,
+        Some(sample) => u32::try_from(sample.files.len()).unwrap_or(u32::MAX),
+    };
+    audit.next = sample.as_ref().map_or(0, |sample| sample.next);
+    sample.map(|sample| Focus::new(tracked, &sample.files, &sample.directories))
 }
