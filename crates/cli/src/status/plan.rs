@@ -66,17 +66,7 @@ impl StatusPlan {
         terminal: Terminal,
     ) -> Result<Self, Reply> {
         let format = format(&arguments, settings)?;
-        let untracked = match &arguments.untracked {
-            None => settings.untracked,
-            Some(mode) => UntrackedMode::named(mode.as_bstr())
-                .ok_or_else(|| Reply::fatal(bytes!["Invalid untracked files mode '", mode, "'"]))?,
-        };
-        let ignored = ignored(arguments.ignored.as_ref())?;
-        if ignored == IgnoredMode::Matching && untracked == UntrackedMode::No {
-            return Err(Reply::fatal(
-                "Unsupported combination of ignored and untracked-files arguments",
-            ));
-        }
+        let (untracked, ignored) = modes(&arguments, settings)?;
         // Nothing is locked here, but git fails if this is not a boolean.
         let locks = environment_boolean(environment, "GIT_OPTIONAL_LOCKS")?;
         environment_boolean(environment, "GIT_ADVICE")?;
@@ -142,6 +132,28 @@ impl StatusPlan {
             .then(|| print.hint_colors.clone()),
         })
     }
+}
+
+/// Returns which untracked and which ignored files are asked for.
+///
+/// # Errors
+/// A mode is unknown, or the two exclude each other.
+fn modes(
+    arguments: &Arguments,
+    settings: &Settings,
+) -> Result<(UntrackedMode, IgnoredMode), Reply> {
+    let untracked = match &arguments.untracked {
+        None => settings.untracked,
+        Some(mode) => UntrackedMode::named(mode.as_bstr())
+            .ok_or_else(|| Reply::fatal(bytes!["Invalid untracked files mode '", mode, "'"]))?,
+    };
+    let ignored = ignored(arguments.ignored.as_ref())?;
+    if ignored == IgnoredMode::Matching && untracked == UntrackedMode::No {
+        return Err(Reply::fatal(
+            "Unsupported combination of ignored and untracked-files arguments",
+        ));
+    }
+    Ok((untracked, ignored))
 }
 
 /// Returns the request for `format`, apart from options that may be refused.
