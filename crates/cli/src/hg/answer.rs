@@ -8,9 +8,7 @@ use bstr::BString;
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
-use vigil_hg::narrow;
 use vigil_hg::repository::{self, Repository};
-use vigil_hg::revision::Revisions;
 
 use super::arguments::Arguments;
 use super::color::Colors;
@@ -19,7 +17,6 @@ use super::defaults_and_aliases;
 use super::extensions::{self, ExtensionQuestion};
 use super::own_format::Report;
 use super::paging::{Paging, paging};
-use super::pair::Pair;
 use super::question::{Question, shown};
 use super::refusals;
 use super::session::SessionQuestion;
@@ -225,19 +222,7 @@ impl Run<'_> {
             self.warnings.extend_from_slice(&unknown_parent(&parent));
         }
         let unfinished = question.unfinished(parents.nodes)?;
-        let mut revisions = match arguments.names_changesets() || arguments.subrepos {
-            true => Some(Revisions::new(repository, parents.nodes)?),
-            false => None,
-        };
-        let pair = match &mut revisions {
-            Some(revisions) => {
-                if extensions::has(config, "topic") {
-                    revisions.know_topics();
-                }
-                question.pair(revisions)?
-            }
-            None => Pair::WorkingCopy,
-        };
+        let (revisions, pair) = question.compared(parents.nodes)?;
         settings.is_relative.clone()?;
         if let Some(revisions) = &revisions {
             extensions.check_pair(pair, revisions)?;
@@ -248,10 +233,7 @@ impl Run<'_> {
             return Err(Abort::unsupported("subrepositories, by a daemon"));
         }
         let matcher = question.matcher(&subrepositories, pair)?;
-        let mut message = Vec::new();
-        let narrow = narrow::read(repository, &mut message);
-        add_lines(&mut self.warnings, &message);
-        let narrow = narrow?;
+        let narrow = question.narrow(&mut self.warnings)?;
         let subject = Subject {
             repository,
             narrow: narrow.clone(),

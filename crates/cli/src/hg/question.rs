@@ -11,8 +11,9 @@ use vigil_hg::checkout;
 use vigil_hg::config::{Config, ProcessContext};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::line_endings::LineEndings;
+use vigil_hg::narrow;
 use vigil_hg::node::Node;
-use vigil_hg::patterns::{Matcher, MatcherQuestion};
+use vigil_hg::patterns::{Matcher, MatcherQuestion, Portion};
 use vigil_hg::repository::Repository;
 use vigil_hg::revision::Revisions;
 use vigil_hg::subrepositories::Subrepositories;
@@ -22,11 +23,12 @@ use vigil_stamp::paths::path_of;
 
 use super::arguments::Arguments;
 use super::color::Colors;
+use super::extensions;
 use super::pair::Pair;
 use super::paths::PathDisplay;
 use super::settings::{self, Settings};
 use super::show::{Format, Output};
-use super::subject::Subject;
+use super::subject::{Subject, add_lines};
 use super::subrepositories;
 use super::terse::terse;
 use super::unfinished::Unfinished;
@@ -56,7 +58,7 @@ pub(super) struct Question<'q> {
     pub(super) colors: Colors<'q>,
 }
 
-impl Question<'_> {
+impl<'q> Question<'q> {
     /// Returns what is unfinished, if that is shown. The inner error is one for when Mercurial reads it, after the files.
     ///
     /// # Errors
@@ -77,11 +79,37 @@ impl Question<'_> {
         Ok(unfinished)
     }
 
-    /// Returns what is compared.
+    /// Returns what is compared, and the changesets, if the answer needs any.
     ///
     /// # Errors
-    /// A changeset that is named cannot be found.
-    pub(super) fn pair(&self, revisions: &mut Revisions<'_>) -> Result<Pair, Abort> {
+    /// The changesets cannot be read, or one that is named cannot be found.
+    pub(super) fn compared(
+        &self,
+        parents: [Node; 2],
+    ) -> Result<(Option<Revisions<'q>>, Pair), Abort> {
+        if !self.arguments.names_changesets() && !self.arguments.subrepos {
+            return Ok((None, Pair::WorkingCopy));
+        }
+        let mut revisions = Revisions::new(self.repository, parents)?;
+        if extensions::has(self.config, "topic") {
+            revisions.know_topics();
+        }
+        let pair = self.pair(&mut revisions)?;
+        Ok((Some(revisions), pair))
+    }
+
+    /// Reads which part of the files a narrow clone has. `None` for all.
+    ///
+    /// # Errors
+    /// That cannot be read.
+    pub(super) fn narrow(&self, warnings: &mut Vec<u8>) -> Result<Option<Arc<Portion>>, Abort> {
+        let mut message = Vec::new();
+        let narrow = narrow::read(self.repository, &mut message);
+        add_lines(warnings, &message);
+        narrow
+    }
+
+    fn pair(&self, revisions: &mut Revisions<'_>) -> Result<Pair, Abort> {
         let arguments = self.arguments;
         if arguments.hidden {
             revisions.show_hidden();

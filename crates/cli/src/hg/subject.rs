@@ -290,17 +290,8 @@ impl Subject<'_> {
         {
             question.leave_out_named(&mut status)?;
         }
-        let (met, named): (Vec<&BadPath>, Vec<&BadPath>) =
-            status.bad.iter().partition(|bad| bad.was_met);
         drop(session);
-        let mut all: Vec<&BadPath> = Vec::new();
-        let paths = PathDisplay::new(&repository.root, &self.process.cwd, true);
-        for bad in named.into_iter().chain(met) {
-            match is_known {
-                Some(is_known) if is_known(&passed_on(bad, &paths))? => {}
-                _ => all.push(bad),
-            }
-        }
+        let all = self.unknown_bad_paths(&status.bad, is_known)?;
         // Warnings about sparse profiles come before those about files.
         let mut bad = self.bad_path_messages(&all, is_known.is_some())?;
         bad.splice(0..0, sparse_warnings);
@@ -323,6 +314,24 @@ impl Subject<'_> {
             Some(abort) => Err(abort),
             None => Ok(status),
         }
+    }
+
+    /// Returns those of the paths `bad` for which `is_known` does not hold: first the named ones, then those that the walk met.
+    fn unknown_bad_paths<'b>(
+        &self,
+        bad: &'b [BadPath],
+        is_known: Option<&IsKnown<'_>>,
+    ) -> Result<Vec<&'b BadPath>, Abort> {
+        let (met, named): (Vec<&BadPath>, Vec<&BadPath>) = bad.iter().partition(|bad| bad.was_met);
+        let mut all: Vec<&BadPath> = Vec::new();
+        let paths = PathDisplay::new(&self.repository.root, &self.process.cwd, true);
+        for bad in named.into_iter().chain(met) {
+            match is_known {
+                Some(is_known) if is_known(&passed_on(bad, &paths))? => {}
+                _ => all.push(bad),
+            }
+        }
+        Ok(all)
     }
 
     /// The files with ignore patterns, if `session` needs them for the answer.
