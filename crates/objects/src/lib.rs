@@ -3,7 +3,7 @@
 //!
 //! May import `stamp`, `model` and `linux`. It knows folders of objects, but no repository, reference or configuration.
 //!
-//! An [`ObjectStore`] is shared by threads and knows where objects are. Each thread has a [`ObjectReader`], with the buffers
+//! An [`ObjectStore`] is shared by threads and knows where objects are. Each thread has an [`ObjectReader`], with the buffers
 //! for reading. An object is looked for where git looks, in git's order: in each folder first the packs, then the loose
 //! objects; and if it is nowhere, once more in packs that are new. Replace references are not handled here. Bytes on
 //! disk may be anything: offsets, sizes and chains are checked before they are used, and memory is allocated as

@@ -7,10 +7,12 @@ use gix_object::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     pub(super) id: ObjectId,
+    /// The number of the folder that it is in.
     pub(super) dir: u32,
     pub(super) place: ObjectPlace,
 }
 
+/// Where an object is in a folder of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ObjectPlace {
     Packed {

@@ -90,6 +90,7 @@ struct PlannedPack {
     messages: Vec<String>,
 }
 
+/// A base that is needed again.
 #[derive(Debug)]
 struct KeptBase {
     number: u32,
