@@ -240,8 +240,8 @@ pub(crate) fn rules_in(
     }
 }
 
-/// Returns the contents of the `.gitignore` that is recorded in `directory` but left out of the working tree, if there is one. Warns
-/// if it is too long.
+/// Returns the contents of the `.gitignore` that is recorded in `directory` but left out of the working tree, if there is one.
+/// Warns if it is too long.
 fn left_out(
     directory: &ListedDirectory<'_>,
     recorded: &dyn Fn(&ObjectId) -> Option<LimitedBlob>,
