@@ -259,27 +259,25 @@ impl Exact {
             }
             return len;
         }
-        if len > 2 {
-            return len;
-        }
-        if (1..32).contains(&number) && fields.day.is_none() {
-            fields.day = Some(number);
-            return len;
-        }
-        if len == 2 && fields.year.is_none() {
-            if number < 10 && fields.day.is_some() {
-                fields.year = Some(number.saturating_add(2000));
-                return len;
-            }
-            if number >= 70 {
-                fields.year = Some(number.saturating_add(1900));
-                return len;
-            }
-        }
-        if (1..13).contains(&number) && fields.month.is_none() {
-            fields.month = Some(number);
+        if len <= 2 {
+            take_short_number(fields, number, len);
         }
         len
+    }
+}
+
+/// Takes a `number` of one or two digits for the first of these that is still missing and that it can be: the day, the year, the
+/// month.
+fn take_short_number(fields: &mut Fields, number: i64, len: usize) {
+    let may_be_year = len == 2 && fields.year.is_none();
+    if (1..32).contains(&number) && fields.day.is_none() {
+        fields.day = Some(number);
+    } else if may_be_year && number < 10 && fields.day.is_some() {
+        fields.year = Some(number.saturating_add(2000));
+    } else if may_be_year && number >= 70 {
+        fields.year = Some(number.saturating_add(1900));
+    } else if (1..13).contains(&number) && fields.month.is_none() {
+        fields.month = Some(number);
     }
 }
 
