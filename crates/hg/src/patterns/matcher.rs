@@ -298,50 +298,65 @@ fn to_patterns(
             | Kind::RootFilesIn
             | Kind::RootGlob => patterns.push(Pattern::from_top(kind, text, b"")),
             Kind::ListFile | Kind::ListFile0 => {
-                let unreadable = || {
-                    let message = bytes!("unable to read file list (", text, ")");
-                    Abort::plain(message)
-                };
-                let list = text_file::read(&question.cwd.join(path_of(text)));
-                let list = list.map_err(|_| unreadable())?;
-                let lines: Vec<BString> = match kind {
-                    Kind::ListFile => lines_with_ends(&list).map(without_end).collect(),
-                    _ => list.split(|byte| *byte == 0).map(BString::from).collect(),
-                };
-                let lines: Vec<BString> =
-                    lines.into_iter().filter(|line| !line.is_empty()).collect();
-                let is_list = |line: &BString| {
-                    let kind = Kind::split(line, default).0;
-                    matches!(kind, Kind::ListFile | Kind::ListFile0)
-                };
-                if lines.iter().any(is_list) {
-                    return Err(Abort::unsupported("a file list that names another"));
-                }
+                let lines = listed_patterns(question, kind, text, default)?;
                 let inner = to_patterns(question, &lines, default)?;
                 patterns.extend(inner.into_iter().map(read_from_it));
             }
             Kind::Include => {
-                let path = question.root.join(path_of(text));
-                // On a command line, an unreadable pattern file is silently ignored.
-                if let Ok(list) = text_file::read(&path) {
-                    let list = parse(&list, bytes_of(&path));
-                    let is_include = |line: &BString| {
-                        let kind = Kind::split(line, default).0;
-                        matches!(kind, Kind::Include | Kind::SubInclude)
-                    };
-                    if list.patterns.iter().any(is_include) {
-                        let what = "a pattern file that includes another";
-                        return Err(Abort::unsupported(what));
-                    }
-                    let inner = to_patterns(question, &list.patterns, default)?;
-                    patterns.extend(inner.into_iter().map(read_from_it));
-                }
+                let lines = included_patterns(question, text, default)?;
+                let inner = to_patterns(question, &lines, default)?;
+                patterns.extend(inner.into_iter().map(read_from_it));
             }
             Kind::SubInclude => return Err(Abort::unsupported("the pattern 'subinclude:'")),
             Kind::Set => return Err(Abort::unsupported("file sets ('set:')")),
         }
     }
     Ok(patterns)
+}
+
+/// Reads the patterns in the file list `text`, which is of the kind `kind`.
+fn listed_patterns(
+    question: &MatcherQuestion<'_>,
+    kind: Kind,
+    text: &[u8],
+    default: Kind,
+) -> Result<Vec<BString>, Abort> {
+    let list = text_file::read(&question.cwd.join(path_of(text)));
+    let list = list.map_err(|_| Abort::plain(bytes!("unable to read file list (", text, ")")))?;
+    let lines: Vec<BString> = match kind {
+        Kind::ListFile => lines_with_ends(&list).map(without_end).collect(),
+        _ => list.split(|byte| *byte == 0).map(BString::from).collect(),
+    };
+    let is_list = |line: &BString| {
+        let kind = Kind::split(line, default).0;
+        matches!(kind, Kind::ListFile | Kind::ListFile0)
+    };
+    let lines: Vec<BString> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    match lines.iter().any(is_list) {
+        true => Err(Abort::unsupported("a file list that names another")),
+        false => Ok(lines),
+    }
+}
+
+/// Reads the patterns in the pattern file `text`. On a command line, one that cannot be read is silently ignored.
+fn included_patterns(
+    question: &MatcherQuestion<'_>,
+    text: &[u8],
+    default: Kind,
+) -> Result<Vec<BString>, Abort> {
+    let path = question.root.join(path_of(text));
+    let Ok(list) = text_file::read(&path) else {
+        return Ok(Vec::new());
+    };
+    let list = parse(&list, bytes_of(&path));
+    let is_include = |line: &BString| {
+        let kind = Kind::split(line, default).0;
+        matches!(kind, Kind::Include | Kind::SubInclude)
+    };
+    match list.patterns.iter().any(is_include) {
+        true => Err(Abort::unsupported("a pattern file that includes another")),
+        false => Ok(list.patterns),
+    }
 }
 
 fn without_end(line: &[u8]) -> BString {
