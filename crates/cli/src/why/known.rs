@@ -18,6 +18,7 @@ pub(super) fn sentence(
 ) -> Vec<u8> {
     let ago = |then: Timestamp| {
         let s = now.s.saturating_sub(then.s);
+        let s = s.saturating_sub(i64::from(now.ns < then.ns));
         bytes![span(s.max(0).cast_unsigned()), " ago"]
     };
     if let Some(reason) = &known.each_time {
@@ -73,6 +74,36 @@ impl<'a> KnownDocument<'a> {
                 is_looked_at: heard.is_looked_at,
             }),
             each_time: known.each_time.as_ref().map(Text::of),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_seconds_count() {
+        let known = KnownBy {
+            looked_at_all: Timestamp {
+                s: 10,
+                ns: 900_000_000,
+            },
+            heard: None,
+            each_time: None,
+        };
+        let ago_at = |s, ns| {
+            let sentence = sentence(&"a".into(), &known, Timestamp { s, ns }, |_| Vec::new());
+            String::from_utf8(sentence).unwrap()
+        };
+        for (s, ns, ago) in [
+            (10, 900_000_000, "0 s ago"),
+            (11, 300_000_000, "0 s ago"),
+            (11, 900_000_000, "1 s ago"),
+            (9, 0, "0 s ago"),
+        ] {
+            let sentence = ago_at(s, ns);
+            assert!(sentence.contains(&format!(" {ago},")), "{sentence}");
         }
     }
 }
