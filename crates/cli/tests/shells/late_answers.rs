@@ -13,7 +13,7 @@ use vigil_testkit::sandbox::Sandbox;
 use crate::prompt::{CLEAN, STALE, UNTRACKED, patient_rc, plain, set_patience};
 use crate::shell::{
     FIND_PIPES, REMEMBER_PIPES, SHELLS, SHELLS_WITH_PROCESS, Session, Shell, TIME_LIMIT, VIGIL,
-    processes_of_shell, processes_with, wait_until,
+    forms_of, processes_of_shell, processes_with, wait_until,
 };
 
 /// Repositories in which a status blocks as long as a certain pipe exists and nobody writes to it.
@@ -162,7 +162,7 @@ fn press_until(session: &mut Session, shell: Shell, text: &str) -> String {
     };
     let mut seen = String::new();
     let deadline = Instant::now() + TIME_LIMIT;
-    while !seen.contains(text) {
+    while !forms_of(text).iter().any(|form| seen.contains(form)) {
         assert!(
             Instant::now() < deadline,
             "no prompt shows {text:?}: {seen:?}"

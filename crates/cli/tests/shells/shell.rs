@@ -51,6 +51,12 @@ impl Shell {
         }
     }
 
+    /// Whether it has a restricted mode, which zsh gives up after 5.9.
+    pub(crate) fn can_be_restricted(self) -> bool {
+        let status = Command::new(self.name()).args(["-r", "-c", ":"]).output();
+        status.unwrap().status.success()
+    }
+
     /// The variable with the id of the first process that the functions start.
     pub(crate) fn pid_variable(self) -> &'static str {
         match self {
@@ -204,13 +210,15 @@ impl Session {
     /// Waits until the terminal shows `text`, and returns everything up to its end.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         let deadline = Instant::now() + TIME_LIMIT;
+        let forms = forms_of(text);
         loop {
-            let found = self
-                .seen
-                .windows(text.len())
-                .position(|window| window == text.as_bytes());
-            if let Some(at) = found {
-                let rest = self.seen.split_off(at + text.len());
+            let found = forms.iter().find_map(|form| {
+                let mut windows = self.seen.windows(form.len());
+                let at = windows.position(|window| window == form.as_bytes())?;
+                Some(at + form.len())
+            });
+            if let Some(end) = found {
+                let rest = self.seen.split_off(end);
                 let seen = std::mem::replace(&mut self.seen, rest);
                 return String::from_utf8_lossy(&seen).into_owned();
             }
@@ -243,6 +251,11 @@ impl Session {
         self.child.wait().unwrap();
         String::from_utf8_lossy(&self.seen).into_owned()
     }
+}
+
+/// How `text` may be shown: at the end of a colour, zsh after 5.9 resets everything if no other attribute is set.
+pub(crate) fn forms_of(text: &str) -> [String; 2] {
+    [text.to_owned(), text.replace("\x1b[39m", "\x1b[0m")]
 }
 
 impl Drop for Session {
