@@ -19,6 +19,8 @@ pub enum Kind {
     Input,
     /// The request does not parse.
     Parse,
+    /// There is no such command.
+    Command,
     /// The state of the repository does not allow the request.
     State,
     /// The configuration is wrong.
@@ -94,7 +96,7 @@ impl Abort {
     /// Returns the exit code of the command; `detailed` is `ui.detailed-exit-code`.
     pub fn exit_code(&self, detailed: bool) -> u8 {
         match self.kind {
-            Kind::Input | Kind::Parse if detailed => 10,
+            Kind::Input | Kind::Parse | Kind::Command if detailed => 10,
             Kind::State if detailed => 20,
             Kind::Config if detailed => 30,
             Kind::Storage if detailed => 50,

@@ -10,6 +10,7 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
 use vigil_hg::repository::{self, Repository};
 
+use super::aliases::Aliases;
 use super::arguments::Arguments;
 use super::color::Colors;
 use super::configuration::{Detailed, failure, of_user, refuse_to_name};
@@ -117,7 +118,7 @@ impl Run<'_> {
             return Err(Abort::unsupported(unsupported));
         }
         let config = &configuration.config;
-        let merged = defaults_and_aliases::with_configured(config, self.arguments, self.process)?;
+        let merged = self.merged(config)?;
         let arguments = merged.as_ref().unwrap_or(self.arguments);
         let is_formatted = settings::is_formatted(config, self.process, self.is_terminal)?;
         let repository = Repository::unchecked(&root);
@@ -147,7 +148,8 @@ impl Run<'_> {
             configuration.is_tweaked,
             self.process,
         )?;
-        if let Some(unsupported) = settings::unsupported_untrusted(&configuration.untrusted) {
+        let untrusted = &configuration.untrusted;
+        if let Some(unsupported) = settings::unsupported_untrusted(untrusted, &arguments.name) {
             return Err(Abort::unsupported(unsupported));
         }
         // The extension eol reads this as soon as the repository is opened.
@@ -296,26 +298,63 @@ impl Run<'_> {
             None => repository::find(&self.process.cwd),
             Some(_) => None,
         };
-        let inferred = match (named, &around) {
-            (None, None) => repository::infer_root(&self.process.cwd, &arguments.patterns),
-            _ => None,
-        };
-        let named = named.or(inferred.as_ref());
         let root = match around {
             Some(root) => root,
-            None => match repository::locate(self.process, named) {
-                Ok(root) => root,
-                Err(abort) => {
-                    self.choose_colors_without_repository(&layers.finish().config);
-                    return Err(abort);
-                }
-            },
+            None => return self.find_another_repository(layers, named),
         };
+        let configuration = repository::configure(layers, &root);
+        self.found_repository(root, configuration?)
+    }
+
+    /// Finds the repository that is `named`, or the one in which all files are.
+    ///
+    /// # Errors
+    /// As for [`Self::find_repository`].
+    fn find_another_repository(
+        &mut self,
+        layers: Layers<'_>,
+        named: Option<&BString>,
+    ) -> Result<(PathBuf, Configuration), Abort> {
+        let merged = match named {
+            None => self.merged(layers.config())?,
+            Some(_) => None,
+        };
+        let arguments = merged.as_ref().unwrap_or(self.arguments);
+        let inferred = match named {
+            None => repository::infer_root(&self.process.cwd, &arguments.patterns),
+            Some(_) => None,
+        };
+        let is_inferred = inferred.is_some();
+        let named = named.or(inferred.as_ref());
+        let root = match repository::locate(self.process, named) {
+            Ok(root) => root,
+            Err(abort) => {
+                let config = layers.finish().config;
+                let merged = self.merged(&config)?;
+                let arguments = merged.as_ref().unwrap_or(self.arguments);
+                self.choose_colors_without_repository(&config, arguments);
+                return Err(abort);
+            }
+        };
+        let of_user = layers.config().clone();
         let configuration = repository::configure(layers, &root);
         let configuration = match named {
             Some(named) => refuse_to_name(named, &root, configuration)?,
             None => configuration?,
         };
+        let [before, now] = [&of_user, &configuration.config].map(Aliases::new);
+        if is_inferred && !now.are_the_same_as(&before) {
+            // Mercurial then knows the aliases of both, and which come first depends on more than the configuration.
+            return Err(Abort::unsupported("aliases of a repository elsewhere"));
+        }
+        self.found_repository(root, configuration)
+    }
+
+    fn found_repository(
+        &mut self,
+        root: PathBuf,
+        configuration: Configuration,
+    ) -> Result<(PathBuf, Configuration), Abort> {
         add_lines(&mut self.warnings, &configuration.warnings);
         let may_fall_back = configuration.config.boolean("vigil", "hg.fallback", false);
         self.may_fall_back = may_fall_back?;
@@ -350,15 +389,31 @@ impl Run<'_> {
         Ok(colors)
     }
 
-    /// Does the same for the error that there is no repository: as the user's own configuration says.
-    fn choose_colors_without_repository(&mut self, config: &Config) {
-        let merged = defaults_and_aliases::with_configured(config, self.arguments, self.process);
-        let merged = merged.ok().flatten();
-        let arguments = merged.as_ref().unwrap_or(self.arguments);
+    /// Does the same for an error without a repository: as the user's own configuration says.
+    fn choose_colors_without_repository(&mut self, config: &Config, arguments: &Arguments) {
         // Mercurial does not come to what else may be wrong.
         if let Ok(is_formatted) = settings::is_formatted(config, self.process, self.is_terminal) {
             let _ = self.choose_pager_and_colors(config, arguments, is_formatted, arguments.debug);
         }
+    }
+
+    /// Returns the command line with what `config` adds to it.
+    ///
+    /// # Errors
+    /// As for [`defaults_and_aliases::with_configured`].
+    fn merged(&mut self, config: &Config) -> Result<Option<Arguments>, Abort> {
+        let arguments = self.arguments;
+        let merged = defaults_and_aliases::with_configured(config, arguments, self.process);
+        merged.map_err(|wrong| {
+            if wrong.is_colored {
+                let read = of_user(self.process, &arguments.config, &mut Ok(false));
+                if let Ok(layers) = read {
+                    self.choose_colors_without_repository(layers.config(), arguments);
+                }
+                self.paging = None;
+            }
+            wrong.abort
+        })
     }
 
     /// Refuses to look for a repository whose name is configured. For this, Mercurial reads the configuration of the repository

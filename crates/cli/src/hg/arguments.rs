@@ -6,6 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::patterns::refers_to_files;
 
+use super::aliases::is_status;
 use super::early_options::EarlyOptions;
 use super::options::{HelpStyle, OPTIONS, OptionSpec, short_help};
 use super::own_commands::OwnFormat;
@@ -54,8 +55,12 @@ pub(super) struct Arguments {
     debugger: Option<bool>,
     /// A format of Vigil's own, if one is asked for.
     pub(super) own: Option<OwnFormat>,
+    /// The name of the command, after which hooks are named: that of an alias, if it is one.
+    pub(super) name: BString,
     /// The command line, split after the command.
     line: [Vec<BString>; 2],
+    /// The options that counted before the command line was parsed.
+    early: EarlyOptions,
 }
 
 /// The part of the command line in which an option is.
@@ -99,6 +104,23 @@ pub(super) struct UsageError {
 }
 
 impl UsageError {
+    /// The error for a command that is not the status.
+    pub(super) fn unknown_command(command: &BStr) -> Self {
+        let message = match command.is_empty() {
+            true => bytes!("vigil: no Mercurial command is given: try 'vigil hg status'"),
+            false => bytes!(
+                "vigil: '",
+                command,
+                "' is no command of Mercurial that vigil answers"
+            ),
+        };
+        Self {
+            message: message.into(),
+            help: Help::None,
+            command: None,
+        }
+    }
+
     /// Returns the reply for the error; `detailed` is `ui.detailed-exit-code`.
     pub(super) fn into_reply(self, detailed: bool, style: HelpStyle) -> Reply {
         let code = Abort::of(Kind::Input, "").exit_code(detailed);
@@ -155,27 +177,23 @@ impl Arguments {
         self.only_mercurial == Some("help")
     }
 
-    /// Parses a command line. The first word that is not an option is the command.
+    /// Whether the command is the status by its name.
+    pub(super) fn is_status(&self) -> bool {
+        is_status(&self.command)
+    }
+
+    /// Parses a command line. The first word that is not an option is the command, which may be an alias of the status.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, UsageError> {
+        Self::parse_after(arguments, EarlyOptions::of(arguments))
+    }
+
+    fn parse_after(arguments: &[BString], early: EarlyOptions) -> Result<Self, UsageError> {
         let mut parsed = Self::default();
         let mut rest = arguments.iter();
         let command = parsed.parse_part(OptionPosition::BeforeCommand, &mut rest)?;
         let command = command.into_iter().next().unwrap_or_default();
-        let is_status = command.len() >= 2 && "status".as_bytes().starts_with(&command);
-        if !is_status {
-            let message = match command.is_empty() {
-                true => bytes!("vigil: no Mercurial command is given: try 'vigil hg status'"),
-                false => bytes!(
-                    "vigil: '",
-                    command,
-                    "' is no command of Mercurial that vigil answers"
-                ),
-            };
-            return Err(UsageError {
-                message: message.into(),
-                help: Help::None,
-                command: None,
-            });
+        if command.is_empty() {
+            return Err(UsageError::unknown_command(command.as_bstr()));
         }
         let after = rest.as_slice();
         let (before, _) = arguments.split_at(arguments.len().saturating_sub(after.len()));
@@ -185,8 +203,10 @@ impl Arguments {
             command: Some(command.clone()),
             ..wrong
         })?;
-        parsed.apply_early(&EarlyOptions::of(arguments))?;
+        parsed.apply_early(&early)?;
+        parsed.early = early;
         parsed.command = command;
+        parsed.name = "status".into();
         Ok(parsed)
     }
 
@@ -248,13 +268,48 @@ impl Arguments {
         Ok(words)
     }
 
-    /// Parses the command line again with more words right after the command; returns `None` if that fails.
-    pub(super) fn with_words(&self, words: Vec<BString>) -> Option<Self> {
-        let [before, after] = self.line.clone();
-        let line: Vec<BString> = before.into_iter().chain(words).chain(after).collect();
-        let mut merged = Self::parse(&line).ok()?;
+    /// Returns what is on the command line after the command.
+    pub(super) fn after_command(&self) -> &[BString] {
+        let [_, after] = &self.line;
+        after
+    }
+
+    /// Whether all options of the command line are ones that Mercurial knows whatever the command is, and that have it do no
+    /// more than the command.
+    pub(super) fn has_only_early_options(&self) -> bool {
+        let [before, after] = &self.line;
+        let mut rest = before.iter().chain(after);
+        while let Some(word) = rest.next() {
+            match word.as_slice() {
+                b"-q" | b"--quiet" | b"-v" | b"--verbose" => {}
+                b"--config" | b"--cwd" => drop(rest.next()),
+                word if word.starts_with(b"--config=") || word.starts_with(b"--cwd=") => {}
+                [b'-', ..] => return false,
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// Parses the command line again with these words after the command, whose name is `name`.
+    ///
+    /// # Errors
+    /// That fails. The error is the one that Mercurial names, if that is known.
+    pub(super) fn with_words(
+        &self,
+        words: Vec<BString>,
+        name: &[u8],
+    ) -> Result<Self, Option<Abort>> {
+        let [before, _] = self.line.clone();
+        let line: Vec<BString> = before.into_iter().chain(words).collect();
+        let merged = Self::parse_after(&line, self.early.clone());
+        let mut merged = merged.map_err(|wrong| {
+            let message = wrong.message.strip_prefix(b"abort: ")?;
+            Some(Abort::of(Kind::Input, message))
+        })?;
         merged.own = self.own;
-        Some(merged)
+        merged.name = name.into();
+        Ok(merged)
     }
 
     /// Returns whether both have the same values of the options that Mercurial reads before the configuration.

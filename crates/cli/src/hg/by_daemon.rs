@@ -61,7 +61,8 @@ fn paging_of(
         None => layers.finish(),
     };
     let config = config.config;
-    let merged = defaults_and_aliases::with_configured(&config, parsed, process)?;
+    let merged = defaults_and_aliases::with_configured(&config, parsed, process);
+    let merged = merged.map_err(|wrong| wrong.abort)?;
     let arguments = merged.as_ref().unwrap_or(parsed);
     let is_debug = Settings::new(&config, arguments, process.is_plain(None))?.debug;
     let is_formatted = settings::is_formatted(&config, process, is_terminal)?;

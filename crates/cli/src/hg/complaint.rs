@@ -10,6 +10,7 @@ pub(crate) fn complain(abort: &Abort, detailed: bool) -> Reply {
         (_, true) => "",
         (Kind::Config, false) => "config error: ",
         (Kind::Parse, false) => "hg: parse error: ",
+        (Kind::Command, false) => "hg: ",
         _ => "abort: ",
     };
     let mut message = bytes!(begins, abort.message, "\n");

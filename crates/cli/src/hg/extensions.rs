@@ -131,6 +131,12 @@ pub(super) fn naming(config: &Config) -> Option<&[u8]> {
     all.find_map(|(name, _)| is_among(name, &NAMING).then_some(name))
 }
 
+/// Whether an extension that is on may have a command, beside the status, that `word` abbreviates.
+pub(super) fn may_add_command(config: &Config, word: &[u8]) -> bool {
+    // They have "stabilize" and "stack".
+    word == b"sta" && (has(config, "evolve") || has(config, "topic"))
+}
+
 /// Extensions that change a status only in some working copies, or with some settings.
 const SOMETIMES: [&str; 5] = ["eol", "hggit", "keyword", "largefiles", "lfs"];
 

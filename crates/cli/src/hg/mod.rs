@@ -1,5 +1,6 @@
 //! `vigil hg status`: prints what `hg status` would print, with the same exit codes.
 
+mod aliases;
 mod answer;
 mod arguments;
 mod between;
@@ -25,6 +26,7 @@ mod question;
 mod refusals;
 mod session;
 mod settings;
+mod shell_words;
 mod show;
 mod store_settings;
 mod subject;
@@ -50,12 +52,13 @@ use crate::options::{OptionTable, Value, usage_without_table};
 use crate::pager;
 use crate::reply::{Reply, bytes};
 
+use aliases::is_status;
 use arguments::{Arguments, UsageError};
 pub(crate) use by_daemon::{start_for, wants_daemon, watched};
 pub(crate) use complaint::complain;
 use configuration::Detailed;
 pub(crate) use daemon_writer::answer_from_session;
-use defaults_and_aliases::refuse_alias;
+use defaults_and_aliases::{may_be_status, refuse_alias};
 use early_options::EarlyOptions;
 pub(crate) use open::{Opened, open, places, state_places, state_report, state_verification};
 use options::{HelpStyle, SYNOPSIS, StatusOptions};
@@ -83,9 +86,22 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Outcome {
         return usage().into();
     }
     match Arguments::parse(arguments) {
-        Ok(parsed) => run_parsed(&parsed, arguments, environment),
+        Ok(parsed) if parsed.is_status() || is_alias(&parsed, arguments, environment) => {
+            run_parsed(&parsed, arguments, environment)
+        }
+        Ok(parsed) => {
+            let unknown = UsageError::unknown_command(parsed.command.as_bstr());
+            refused(unknown, arguments, environment).into()
+        }
         Err(wrong) => refused(wrong, arguments, environment).into(),
     }
+}
+
+/// Whether the command may be the status by an alias.
+fn is_alias(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> bool {
+    let early = EarlyOptions::of(arguments);
+    let read = read_before_parsing(&early, environment, &mut Vec::new());
+    read.is_ok_and(|read| may_be_status(&read.config, parsed.command.as_bstr()))
 }
 
 fn usage() -> Reply {
@@ -153,10 +169,17 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
     let read = read_before_parsing(&early, environment, &mut said);
     let mut reply = match (read, detailed) {
         (Ok(read), Ok(detailed)) => {
-            let command = wrong.command.as_ref();
-            match command.map_or(Ok(()), |command| refuse_alias(&read.config, command)) {
+            let config = &read.config;
+            let (wrong, refused) = match wrong.command.as_ref().map(|command| command.as_bstr()) {
+                Some(command) if !is_status(command) && !may_be_status(config, command) => {
+                    (UsageError::unknown_command(command), Ok(()))
+                }
+                Some(command) => (wrong.clone(), refuse_alias(config, command)),
+                None => (wrong, Ok(())),
+            };
+            match refused {
                 Ok(()) => wrong.into_reply(detailed, read.help),
-                Err(abort) if read.may_fall_back() => {
+                Err(abort) if abort.kind == Kind::Unsupported && read.may_fall_back() => {
                     return fallback::run(arguments, environment, &abort);
                 }
                 Err(abort) => complain(&abort, detailed),

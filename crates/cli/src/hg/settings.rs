@@ -502,15 +502,20 @@ pub(super) fn unsupported_setting(config: &Config) -> Option<BString> {
             return Some(bytes!("[", section, "] filters ('", item.name, "')"));
         }
     }
-    hook(config).map(|name| bytes!("the hook '", name, "'"))
+    unsupported_hook(config, b"status")
 }
 
-/// Returns the name of a hook that a status runs, if there is one.
-fn hook(config: &Config) -> Option<&BString> {
-    let hooks = ["pre-status", "post-status", "fail-status"];
+/// Returns what says that a command of this name runs a hook, if it does.
+pub(super) fn unsupported_hook(config: &Config, command: &[u8]) -> Option<BString> {
+    hook(config, command).map(|name| bytes!("the hook '", name, "'"))
+}
+
+/// Returns the name of a hook that a command of this name runs, if there is one.
+fn hook<'c>(config: &'c Config, command: &[u8]) -> Option<&'c BString> {
     let is_hook = |name: &BString| {
         let name = name.split(|byte| *byte == b'.').next().unwrap_or_default();
-        hooks.iter().any(|hook| hook.as_bytes() == name)
+        let mut kinds = ["pre-", "post-", "fail-"].into_iter();
+        kinds.any(|kind| name.strip_prefix(kind.as_bytes()) == Some(command))
     };
     let hook = config
         .section("hooks")
@@ -518,8 +523,8 @@ fn hook(config: &Config) -> Option<&BString> {
     hook.map(|item| &item.name)
 }
 
-/// Returns what in the settings that are not trusted has Mercurial complain of them: it says which hook it does not run, and gives
-/// up if that were one to run first.
-pub(super) fn unsupported_untrusted(untrusted: &Config) -> Option<BString> {
-    hook(untrusted).map(|name| bytes!("the untrusted hook '", name, "'"))
+/// Returns what in the settings that are not trusted has Mercurial complain of them, if the command has this `name`: it says which
+/// hook it does not run, and gives up if that were one to run first.
+pub(super) fn unsupported_untrusted(untrusted: &Config, name: &[u8]) -> Option<BString> {
+    hook(untrusted, name).map(|name| bytes!("the untrusted hook '", name, "'"))
 }

@@ -27,15 +27,11 @@ fn defaults_come_before_what_is_typed() {
             "--rev null",
             "a",
             "-n -T '{path}\\n'",
+            "-T {path}\\\\n -X a\\\\ b -X \"a\\\\b\"",
             "",
         ] {
             let default = format!("defaults.status={default}");
             let defaults = ["--config", &default];
-            if default.contains('\\') {
-                let (_, stderr, _) = working.vigil(&[&["status"], &defaults[..]].concat());
-                assert!(stderr.contains("[defaults] status"), "{stderr}");
-                continue;
-            }
             for arguments in [
                 &["status"][..],
                 &["st", "-u"],
@@ -44,7 +40,11 @@ fn defaults_come_before_what_is_typed() {
                 working.assert_same_as_hg(&[&defaults[..], arguments].concat());
             }
         }
-        for refused in ["--config x.y=z", "-R .", "--nothing", "--time", "'a"] {
+        for wrong in ["--config x.y=z", "-R .", "-m --cwd ."] {
+            let default = format!("defaults.status={wrong}");
+            working.assert_same_as_hg(&["status", "--config", &default]);
+        }
+        for refused in ["--nothing", "--time", "'a"] {
             let default = format!("defaults.status={refused}");
             let (_, stderr, _) = working.vigil(&["status", "--config", &default]);
             assert!(stderr.contains("[defaults] status"), "{stderr}");
@@ -71,6 +71,151 @@ fn an_alias_may_add_options_to_the_command() {
             working.assert_same_as_hg(&[command, "-u", "a", "new", "--config", alias]);
             let default = "defaults.status=-c";
             working.assert_same_as_hg(&[command, "--config", alias, "--config", default]);
+        }
+    }
+}
+
+/// Sets the aliases, and compares command lines without spaces within words.
+fn assert_same_with(working: &WorkingCopy, aliases: &str, commands: &[&str]) {
+    working.write_config(&format!("[alias]\n{aliases}\n"));
+    for command in commands {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        working.assert_same_as_hg(&arguments);
+    }
+}
+
+#[test]
+fn an_alias_may_be_of_an_alias_before_it() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        some_files(&working);
+        for (aliases, commands) in [
+            (
+                "st = status -n\ns = st -C",
+                &["s", "st -m", "s -A b", "sta"][..],
+            ),
+            ("s = st -C\nst = status -n", &["s", "st"]),
+            (
+                "st = status -n\ns = st -C\nstatus = status -v",
+                &["s", "status", "stat"],
+            ),
+            ("status = st -n\nst = status -C", &["status", "st", "sta"]),
+            ("a = status -n\nb = a\nc = b -m\nd = c", &["d", "a -A"]),
+            ("log = status -n\nmy-st = log", &["log", "my-st", "myst"]),
+            ("st = status -X -v", &["st"]),
+            ("st = status -n\nst:doc = text", &["st"]),
+            ("st = !echo told\ns = status -n", &["s", "status"]),
+            (
+                "st = status\n[defaults]\nst = -n\nstatus = -C",
+                &["st", "status", "sta"],
+            ),
+            (
+                "s = status",
+                &["s --config alias.s=st -n", "s --config alias.s="],
+            ),
+        ] {
+            assert_same_with(&working, aliases, commands);
+        }
+        // The names of files say of which repository the question is.
+        working.write_config("[alias]\nst = status -n\n");
+        std::fs::create_dir(working.path("sub")).unwrap();
+        working.assert_same_as_hg_in("sub", &["st", "-R", ".."]);
+        working.assert_same_as_hg_in("..", &["st", "repository/a"]);
+        // Which of two comes first depends on where they are said last.
+        working.write(".hg/hgrc", "[alias]\nst = status -m\n");
+        assert_same_with(&working, "st = status -n\ns = st -C", &["s", "st"]);
+    }
+}
+
+#[test]
+fn words_of_the_command_line_take_the_places_of_numbers_in_an_alias() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        some_files(&working);
+        for (aliases, commands) in [
+            ("st = status -X $1", &["st", "st a -m", "st -m a"][..]),
+            (
+                "st = status -X $1 $2\ns = st a $1",
+                &["st a b -A", "s b", "s"],
+            ),
+            ("st = status $@", &["st", "st a"]),
+            ("st = status 'x y' \"a\" b\\ c", &["st"]),
+            ("st = status --rev $1:$2", &["st 0 . -n", "st 0"]),
+            ("st = status --rev", &["st 0"]),
+        ] {
+            assert_same_with(&working, aliases, commands);
+        }
+        working.assert_same_as_hg(&["st", "--config", "alias.st=status '$1'", "x y"]);
+        for refused in ["status $0", "status $$"] {
+            let alias = format!("alias.st={refused}");
+            let (_, stderr, _) = working.vigil(&["st", "a", "--config", &alias]);
+            assert!(stderr.contains("the words of the alias 'st'"), "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn ambiguous_commands_and_wrong_aliases_are_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        some_files(&working);
+        let detailed = "ui.detailed-exit-code=yes";
+        for (aliases, commands) in [
+            ("stab = log", &["sta", "stat", "sta --nothing"][..]),
+            ("sto = status -n", &["sto", "stat", "st"]),
+            ("stab = status\ns = sta", &["s"]),
+            ("st =", &["st", "st -v", "status"]),
+            ("st = status 'a", &["st"]),
+            ("st = status a\\", &["st"]),
+            ("st = status -R . --cwd sub", &["st", "st x"]),
+            ("st = status -- -R", &["st"]),
+            ("st =\ns = st", &["s"]),
+            (
+                "st =\n[ui]\ncolor = always",
+                &["st", "st --config ui.color=no"],
+            ),
+        ] {
+            assert_same_with(&working, aliases, commands);
+            working.assert_same_as_hg(&[commands[0], "--config", detailed]);
+            working.assert_same_as_hg_in("..", &[commands[0]]);
+        }
+        let (_, stderr, _) = working.vigil(&["stab", "--config", "alias.stab=log"]);
+        assert!(stderr.contains("'stab' is no command"), "{stderr}");
+        // Mercurial shows what the alias knows.
+        for (aliases, command) in [("st =", "st -m"), ("stab = status\nst = sta -n", "st")] {
+            working.write_config(&format!("[alias]\n{aliases}\n"));
+            let (_, stderr, _) = working.vigil(&command.split(' ').collect::<Vec<_>>());
+            assert!(stderr.contains("the alias 'st = "), "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn with_hgplain_there_are_only_aliases_of_the_command_line() {
+    for hg in hg_programs() {
+        let mut working = WorkingCopy::new(&hg, false);
+        some_files(&working);
+        working.write_config("[alias]\nst = status -n\nstatus = status -q\n");
+        for (name, value) in [("HGPLAIN", "1"), ("HGPLAINEXCEPT", "i18n,alias")] {
+            working.0.set_variable(name, value);
+            working.assert_same_as_hg(&["st"]);
+            working.assert_same_as_hg(&["status"]);
+            working.assert_same_as_hg(&["st", "--config", "alias.st=status -m"]);
+        }
+    }
+}
+
+#[test]
+fn hooks_are_named_after_the_alias() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        some_files(&working);
+        for hook in ["pre-st", "post-st.x", "fail-st"] {
+            let hook = format!("hooks.{hook}=true");
+            let arguments = ["st", "--config", "alias.st=status -n", "--config", &hook];
+            let (_, stderr, _) = working.vigil(&arguments);
+            assert!(stderr.contains("the hook '"), "{stderr}");
+            working.assert_same_as_hg(&["st", "--config", &hook]);
         }
     }
 }

@@ -339,10 +339,7 @@ fn a_command_that_an_alias_makes_another_is_left_to_mercurial() {
         for (command, alias) in [
             ("st", "st=!status"),
             ("st", "st=log"),
-            ("sta", "stash=status"),
-            ("stat", "statx=status -m"),
             ("status", "status=status --nothing"),
-            ("status", "status=status $1"),
         ] {
             let alias = format!("alias.{alias}");
             let (_, stderr, _) = working.vigil(&[command, "--config", &alias]);
