@@ -350,11 +350,6 @@ pub(super) fn unsupported_output(
     {
         return Some("HGPLAIN=+strictflags".into());
     }
-    if arguments.template.is_some()
-        && let Some(item) = config.section("templatealias").next()
-    {
-        return Some(bytes!("templatealias.", item.name));
-    }
     for name in ["formatdebug", "formatjson"] {
         if is_on("ui", name) {
             return Some(bytes!("the setting ui.", name));

@@ -7,13 +7,14 @@ use bstr::{BStr, BString, ByteSlice};
 
 use vigil_engine::hg_status::kinds::{ByKind, FileKind, Lists};
 use vigil_hg::abort::Abort;
+use vigil_hg::bytes::bytes;
 use vigil_hg::config::Config;
 
 use super::arguments::Arguments;
 use super::color::{Colors, paint_pieces};
 use super::json::{self, Letters};
 use super::paths::PathDisplay;
-use super::template::{Context, Item, Template};
+use super::template::{Aliases, Context, Item, Template};
 use super::unfinished::Unfinished;
 
 /// How the files are printed, unless a format of Vigil's own is asked for.
@@ -35,9 +36,19 @@ impl Format {
             Some(text) if text.is_empty() => Ok(Self::Lines),
             Some(text) if text == "json" => Ok(Self::Json),
             Some(text) => {
-                let mut templates = config.section("templates");
-                let is_configured = |name: &BStr| templates.any(|item| item.name == *name);
-                Template::read(text, cwd, is_configured).map(Self::Template)
+                let is_configured = |name: &BStr| {
+                    let mut templates = config.section("templates");
+                    templates.any(|item| item.name == *name)
+                };
+                let items = match text.contains(&b'{') {
+                    true => config.section("templatealias"),
+                    false => config.section(""),
+                };
+                let items = items.map(|item| (item.name.as_bstr(), item.value.as_bstr()));
+                let aliases = Aliases::read(items).map_err(|declaration| {
+                    Abort::unsupported(bytes!("templatealias.", declaration))
+                })?;
+                Template::read(text, cwd, is_configured, &aliases).map(Self::Template)
             }
         }
     }

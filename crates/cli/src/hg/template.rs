@@ -1,6 +1,7 @@
 //! Templates (`-T`): text with expressions in braces that are filled in for each file. Supports the part of Mercurial's
 //! language that a status needs.
 
+mod alias;
 mod filters;
 mod parse;
 
@@ -10,6 +11,7 @@ use vigil_hg::abort::Abort;
 use super::color::Colors;
 use super::paths::PathDisplay;
 use crate::reply::bytes;
+pub(super) use alias::Aliases;
 use filters::Filter;
 
 /// A parsed template.
@@ -96,7 +98,8 @@ impl Template {
     pub(super) fn read(
         text: &BStr,
         cwd: &std::path::Path,
-        is_configured: impl FnOnce(&BStr) -> bool,
+        is_configured: impl Fn(&BStr) -> bool,
+        aliases: &Aliases,
     ) -> Result<Self, Abort> {
         let refused = || Abort::unsupported(bytes!("the template '", text, "'"));
         if text.find_byte(b'{').is_none() {
@@ -110,7 +113,11 @@ impl Template {
                 return Err(refused());
             }
         }
-        let parts = parse::template(text);
+        // A file without a source may be shown by a template of that name.
+        if is_configured("source".into()) {
+            return Err(refused());
+        }
+        let parts = parse::template(text, aliases);
         parts.map(Self).ok_or_else(refused)
     }
 
@@ -142,6 +149,26 @@ impl Value {
 }
 
 impl TemplateExpr {
+    /// The number of parts in this one.
+    fn size(&self) -> usize {
+        let all = |parts: &[&Self]| {
+            let sizes = parts.iter().map(|part| part.size());
+            sizes.fold(1, usize::saturating_add)
+        };
+        match self {
+            Self::Text(_) | Self::Missing | Self::Keyword(_) => 1,
+            Self::All(parts) => all(&parts.iter().collect::<Vec<_>>()),
+            Self::Filtered(part, _) | Self::RelativePath(part) => all(&[part]),
+            Self::If(a, b, c) => all(&[a, b, c]),
+            Self::IfEqual(a, b, c, d) => all(&[a, b, c, d]),
+            Self::Separate(separator, parts) => {
+                let size = all(&parts.iter().collect::<Vec<_>>());
+                size.saturating_add(separator.size())
+            }
+            Self::Label(a, b) => all(&[a, b]),
+        }
+    }
+
     fn text(&self, item: &Item<'_>, context: Context<'_>) -> Result<BString, Abort> {
         Ok(self.value(item, context)?.into_text())
     }

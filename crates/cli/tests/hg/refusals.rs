@@ -287,7 +287,7 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         ),
         ("ui.strict=yes", "the setting ui.strict"),
         ("profiling.enabled=1", "the setting profiling.enabled"),
-        ("templatealias.path=status", "templatealias.path"),
+        ("templatealias.path x=status", "templatealias.path x"),
     ] {
         let arguments = ["status", "-T", "{path}\\n", "--config", setting];
         let (stdout, stderr, code) = working.vigil(&arguments);

@@ -172,3 +172,64 @@ fn case_conversion_of_other_encodings_is_left_to_mercurial() {
         }
     }
 }
+
+#[test]
+fn aliases_in_templates_are_expanded() {
+    const ALIASES: &str = "[templatealias]
+name = path|basename
+line = '{mark(status)} {name}\\n'
+mark(letter) = '<{letter|lower}>'
+pair(one, other) = separate(':', one, other)
+status = ifeq(source, '', path, 'copy')
+n = index
+text = '{index}'
+shout(path) = path|upper
+both(x) = pair(x, shout(x))
+late = first
+late = path
+unused(= path
+unused( x , y ) = nosuch(
+";
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("d/a", "1\n");
+        working.commit("0");
+        working.write("d/b", "");
+        working.hg(&["copy", "d/a", "d/c"]);
+        working.write_config(&ALIASES.replace("unused(= path\n", ""));
+        for template in [
+            "{name}\\n",
+            "{line}",
+            "{'{line}'}{\"{line|upper}\"}",
+            "{status}\\n",
+            "{pair(path, status)}|",
+            "{path|mark}{mark('{name}')}\\n",
+            "{n|json}{text|json}\\n",
+            "{shout(source)}{source|shout}|",
+            "{both(name)|both}\\n",
+            "{if(source, both(source), mark(n))}\\n",
+            "{late}\\n",
+            "name\\n",
+            "json",
+        ] {
+            working.assert_same_as_hg(&["status", "-AC", "-T", template]);
+        }
+        for template in [
+            "{pair}",
+            "{pair(path)}",
+            "{path|pair}",
+            "{path|name}",
+            "{name()}",
+            "{unused(path, n)}",
+        ] {
+            let (_, stderr, code) = working.vigil(&["status", "-T", template]);
+            assert_eq!(code, Some(255), "{template}");
+            assert!(stderr.contains("the template"), "{stderr}");
+        }
+        working.write_config(ALIASES);
+        let (_, stderr, _) = working.vigil(&["status", "-T", "{path}"]);
+        assert!(stderr.contains("templatealias.unused("), "{stderr}");
+        working.assert_same_as_hg(&["status", "-T", "text"]);
+        working.assert_same_as_hg(&["status"]);
+    }
+}

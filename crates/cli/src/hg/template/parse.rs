@@ -1,26 +1,73 @@
 //! Parses templates.
 
+use std::cell::Cell;
+use std::collections::HashMap;
+
 use bstr::{BString, ByteSlice};
 use vigil_hg::bytes::is_space;
 
+use super::alias::{Alias, Aliases};
 use super::filters::Filter;
 use super::{Keyword, TemplateExpr};
 
 /// The maximum depth of nesting in a template.
 const DEPTH_MAX: u32 = 32;
 
+/// The maximum number of parts that aliases stand for.
+const ALIASED_MAX: usize = 10_000;
+
 /// Parses a template; returns `None` if it is malformed, or uses more than is supported here.
-pub(super) fn template(text: &[u8]) -> Option<Vec<TemplateExpr>> {
+pub(super) fn template(text: &[u8], aliases: &Aliases) -> Option<Vec<TemplateExpr>> {
     let mut parser = Parser {
         rest: text,
         depth: 0,
+        aliases,
+        arguments: HashMap::new(),
+        aliased_left: &Cell::new(ALIASED_MAX),
     };
     parser.parts(None)
+}
+
+/// Parses the declaration of an alias: a name, perhaps with the names of arguments in parentheses.
+pub(super) fn declaration(text: &[u8]) -> Option<(BString, Option<Vec<BString>>)> {
+    let mut parser = Parser {
+        rest: text,
+        depth: 0,
+        aliases: &Aliases::default(),
+        arguments: HashMap::new(),
+        aliased_left: &Cell::new(0),
+    };
+    parser.skip_space();
+    let name = parser.name()?;
+    parser.skip_space();
+    if parser.rest.is_empty() {
+        return Some((name, None));
+    }
+    if !parser.take(b'(') {
+        return None;
+    }
+    let mut names = Vec::new();
+    parser.skip_space();
+    while !parser.take(b')') {
+        if !names.is_empty() && !parser.take(b',') {
+            return None;
+        }
+        parser.skip_space();
+        let name = parser.name().filter(|name| !names.contains(name))?;
+        names.push(name);
+        parser.skip_space();
+    }
+    parser.skip_space();
+    parser.rest.is_empty().then_some((name, Some(names)))
 }
 
 struct Parser<'t> {
     rest: &'t [u8],
     depth: u32,
+    aliases: &'t Aliases,
+    /// What the arguments of the alias whose definition is parsed stand for.
+    arguments: HashMap<BString, TemplateExpr>,
+    aliased_left: &'t Cell<usize>,
 }
 
 impl Parser<'_> {
@@ -133,12 +180,15 @@ impl Parser<'_> {
                 .checked_add(1)
                 .filter(|depth| *depth <= DEPTH_MAX)?;
             self.skip_space();
-            let filter = Filter::of_name(self.word())?;
+            let name = BString::from(self.word());
             self.skip_space();
-            if self.rest.first() == Some(&b'(') {
+            if self.rest.first() == Some(&b'(') || self.arguments.contains_key(&name) {
                 return None;
             }
-            part = TemplateExpr::Filtered(Box::new(part), filter);
+            part = match self.aliases.get(&name) {
+                Some(alias) => self.expanded(alias, vec![part])?,
+                None => TemplateExpr::Filtered(Box::new(part), Filter::of_name(&name)?),
+            };
         }
         self.depth = depth.saturating_sub(1);
         Some(part)
@@ -150,6 +200,49 @@ impl Parser<'_> {
         let (word, rest) = self.rest.split_at_checked(len).unwrap_or_default();
         self.rest = rest;
         word
+    }
+
+    /// Parses a name that may be declared.
+    fn name(&mut self) -> Option<BString> {
+        let name = BString::from(self.word());
+        let first = name.first().filter(|first| !first.is_ascii_digit());
+        first.is_some().then_some(name)
+    }
+
+    /// Returns what an alias that is a function stands for, with these arguments.
+    fn expanded(&self, alias: &Alias, arguments: Vec<TemplateExpr>) -> Option<TemplateExpr> {
+        let parameters = alias.parameters.as_ref()?;
+        if parameters.len() != arguments.len() {
+            return None;
+        }
+        let parameters = parameters.iter().cloned();
+        self.defined(alias, parameters.zip(arguments).collect())
+    }
+
+    /// Parses the definition of an alias.
+    fn defined(
+        &self,
+        alias: &Alias,
+        arguments: HashMap<BString, TemplateExpr>,
+    ) -> Option<TemplateExpr> {
+        self.count_aliased(1)?;
+        let mut parser = Parser {
+            rest: &alias.definition,
+            depth: self.depth,
+            aliases: self.aliases,
+            arguments,
+            aliased_left: self.aliased_left,
+        };
+        let part = parser.expression()?;
+        parser.skip_space();
+        parser.rest.is_empty().then_some(part)
+    }
+
+    /// Counts parts that an alias stands for. Returns `None` if there are too many.
+    fn count_aliased(&self, count: usize) -> Option<()> {
+        let left = self.aliased_left.get().checked_sub(count)?;
+        self.aliased_left.set(left);
+        Some(())
     }
 
     fn operand(&mut self) -> Option<TemplateExpr> {
@@ -165,11 +258,27 @@ impl Parser<'_> {
         }
         let word = BString::from(self.word());
         self.skip_space();
+        let alias = self.aliases.get(&word);
         if self.take(b'(') {
+            if self.arguments.contains_key(&word) {
+                return None;
+            }
             let arguments = self.arguments()?;
-            return function(&word, arguments);
+            return match alias {
+                Some(alias) => self.expanded(alias, arguments),
+                None => function(&word, arguments),
+            };
         }
-        keyword(&word)
+        match (self.arguments.get(&word), alias) {
+            (Some(argument), _) => {
+                self.count_aliased(argument.size())?;
+                Some(argument.clone())
+            }
+            (None, Some(alias)) if alias.parameters.is_none() => {
+                self.defined(alias, HashMap::new())
+            }
+            _ => keyword(&word),
+        }
     }
 
     fn arguments(&mut self) -> Option<Vec<TemplateExpr>> {
@@ -254,7 +363,50 @@ mod tests {
             &"{(".repeat(100_000),
             &"{'".repeat(100_000),
         ] {
-            assert_eq!(template(text.as_bytes()), None, "{text}");
+            assert_eq!(
+                template(text.as_bytes(), &Aliases::default()),
+                None,
+                "{text}"
+            );
+        }
+    }
+    #[test]
+    fn aliases_stand_for_a_bounded_number_of_parts() {
+        let read = |pairs: &[(&str, &str)]| {
+            let pairs = pairs
+                .iter()
+                .map(|(name, text)| ((*name).into(), (*text).into()));
+            Aliases::read(pairs)
+        };
+        let aliases = read(&[
+            ("f(x)", "'{x}{x}'"),
+            ("g(x)", "f(f(f(f(f(f(f(f(f(f(f(f(f(f(x))))))))))))))"),
+            ("a", "'{b}'"),
+            ("b", "a"),
+            ("c", "'{path}\\n' "),
+        ]);
+        let parsed = |text: &str| template(text.as_bytes(), aliases.as_ref().unwrap());
+        let plain = |text: &str| template(text.as_bytes(), &Aliases::default());
+        assert_eq!(
+            parsed("{f('{path}')}"),
+            plain("{'{\"{path}\"}{\"{path}\"}'}")
+        );
+        assert_eq!(parsed("{c}"), plain("{'{path}\\n'}"));
+        assert_eq!(parsed("{c|upper}"), plain("{'{path}\\n'|upper}"));
+        for text in [
+            "{g(path)}",
+            "{a}",
+            "{f}",
+            "{f(path, path)}",
+            "{path|c}",
+            "{c()}",
+        ] {
+            assert_eq!(parsed(text), None, "{text}");
+        }
+        for wrong in [
+            "", "x y", "1", "f(", "f(a b)", "f(a, a)", "f(a,)", "x-y", "f()()",
+        ] {
+            assert!(read(&[(wrong, "path")]).is_err(), "{wrong}");
         }
     }
 }
