@@ -5,18 +5,22 @@ mod branches;
 mod description;
 mod evaluate;
 mod expression;
+mod functions;
 #[cfg(feature = "fuzzing")]
 mod fuzzing;
 mod hidden;
 mod names;
 mod obsolescence;
 mod tags;
+mod target;
 mod topics;
 
-pub use alias::is_sound_alias;
+pub use alias::RevisionAliases;
+pub use target::Target;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -29,20 +33,9 @@ use crate::repository::Repository;
 use crate::revlog::Revlog;
 use crate::stored::Manifest;
 use evaluate::Evaluation;
-use expression::Expression;
-use names::Meaning;
+use expression::{Expression, not_understood};
 use obsolescence::HiddenMarks;
-
-/// A changeset, or the working copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// The null revision, before the first changeset.
-    Null,
-    /// The changeset with this number.
-    Changeset(u32),
-    /// The working copy.
-    WorkingCopy,
-}
+use target::Meaning;
 
 /// The changesets of a repository by their names.
 #[derive(Debug)]
@@ -63,6 +56,11 @@ pub struct Revisions<'r> {
     topics: Option<HashMap<u32, BString>>,
     /// The manifests that were read: copies are searched for in those that were compared.
     manifests: RefCell<HashMap<u32, Rc<Manifest>>>,
+    /// The directory to which patterns of files are relative, if it is known.
+    cwd: Option<PathBuf>,
+    aliases: RevisionAliases,
+    /// What names were found to mean.
+    meanings: HashMap<BString, Meaning>,
 }
 
 impl<'r> Revisions<'r> {
@@ -77,18 +75,26 @@ impl<'r> Revisions<'r> {
             repository,
             changelog,
             parents: [p1?, p2?],
-            has_hidden: names::has_hidden(repository),
+            has_hidden: obsolescence::has_hidden(repository),
             shows_hidden: false,
             hidden_marks: None,
             knows_topics: false,
             topics: None,
             manifests: RefCell::default(),
+            cwd: None,
+            aliases: RevisionAliases::default(),
+            meanings: HashMap::new(),
         })
     }
 
     /// Lets names mean hidden changesets from now on, too.
     pub fn show_hidden(&mut self) {
         self.shows_hidden = true;
+    }
+
+    /// Lets names and functions be these aliases from now on.
+    pub fn know_aliases(&mut self, aliases: RevisionAliases) {
+        self.aliases = aliases;
     }
 
     /// Returns the changelog.
@@ -171,29 +177,42 @@ impl<'r> Revisions<'r> {
     /// # Errors
     /// A name is unknown, the set is empty, or it is not understood here.
     pub fn pair(&mut self, texts: &[BString]) -> Result<[Target; 2], Abort> {
-        let mut all = evaluate::Set::new();
+        // Of the changesets of all texts, the first one and the last one that no earlier text has.
+        let (mut first, mut last) = (None, None);
+        let mut seen = HashSet::new();
         let mut has_empty = false;
         if texts.iter().any(|text| text.is_empty()) {
             return Err(Abort::of(Kind::Parse, "empty query"));
         }
-        let read = texts.iter().map(|text| self.parse(text.as_bstr()));
+        let is_alone = texts.len() == 1;
+        let read = texts
+            .iter()
+            .map(|text| self.parse(text.as_bstr(), is_alone));
         let expressions = read.collect::<Result<Vec<_>, _>>()?;
         expressions.iter().try_for_each(Expression::check)?;
         for (expression, text) in expressions.iter().zip(texts) {
+            if texts.len() > 1 && expression.turns_other_sets() {
+                return Err(not_understood(text.as_bstr()));
+            }
             let set = self.set(expression, text.as_bstr())?;
             has_empty |= set.is_empty();
-            evaluate::add(&mut all, set);
+            for target in set {
+                if seen.insert(target) {
+                    first = first.or(Some(target));
+                    last = Some(target);
+                }
+            }
         }
-        let (Some(first), Some(last)) = (all.first(), all.last()) else {
+        let (Some(first), Some(last)) = (first, last) else {
             return Err(Abort::of(Kind::Input, "empty revision range"));
         };
-        let pair = [*first, *last];
+        let pair = [first, last];
         match texts {
             _ if first != last => Ok(pair),
             // Mercurial decides whether the text is a range before it knows any names, so that every dash is a difference.
             [only] => match Expression::parse(only.as_bstr(), &mut |_| Ok(false))?.is_range() {
                 true => Ok(pair),
-                false => Ok([*first, Target::WorkingCopy]),
+                false => Ok([first, Target::WorkingCopy]),
             },
             _ if has_empty => {
                 let message = "empty revision on one side of range";
@@ -208,7 +227,7 @@ impl<'r> Revisions<'r> {
     /// # Errors
     /// As for [`Self::pair`].
     pub fn change(&mut self, text: &BStr) -> Result<[Target; 2], Abort> {
-        let expression = self.parse(text)?;
+        let expression = self.parse(text, true)?;
         expression.check()?;
         match self.set(&expression, text)?.last() {
             Some(last) => Ok([self.parent_of(*last), *last]),
@@ -216,10 +235,16 @@ impl<'r> Revisions<'r> {
         }
     }
 
-    fn parse(&mut self, text: &BStr) -> Result<Expression, Abort> {
-        match self.parse_plain_names(text)? {
-            Some(expression) => Ok(expression),
-            None => Expression::parse(text, &mut |name| self.knows(name)),
+    /// Parses a text, which may be the only one.
+    fn parse(&mut self, text: &BStr, is_alone: bool) -> Result<Expression, Abort> {
+        let parsed = match self.parse_plain_names(text)? {
+            Some(expression) => expression,
+            None => Expression::parse(text, &mut |name| self.knows(name))?,
+        };
+        match text.as_bytes() {
+            // Mercurial finds these before it parses.
+            b"." | b"null" if is_alone => Ok(parsed),
+            _ => self.aliases.expanded(&parsed, text),
         }
     }
 

@@ -91,6 +91,8 @@ impl<'q> Question<'q> {
             return Ok((None, Pair::WorkingCopy));
         }
         let mut revisions = Revisions::new(self.repository, parents)?;
+        revisions.work_in(&self.process.cwd);
+        revisions.know_aliases(settings::revision_aliases(self.config).unwrap_or_default());
         if extensions::has(self.config, "topic") {
             revisions.know_topics();
         }

@@ -3,9 +3,9 @@
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
-use vigil_hg::config::{Config, ConfigItem, ProcessContext, boolean};
+use vigil_hg::config::{Config, ProcessContext, boolean};
 use vigil_hg::repository::{Repository, Requirements};
-use vigil_hg::revision::is_sound_alias;
+use vigil_hg::revision::RevisionAliases;
 use vigil_linux::stat::stat_path;
 
 use super::arguments::Arguments;
@@ -296,18 +296,19 @@ pub(super) fn unsupported_names<'n>(
         let said = "names of changesets where there are obsolete markers, and experimental.evolution allows none";
         return Some(said.into());
     }
-    let is_used = |alias: &[u8]| {
-        let end = alias.iter().position(|byte| matches!(byte, b'(' | b' '));
-        let word = alias.get(..end.unwrap_or(alias.len())).unwrap_or(alias);
-        names.iter().any(|name| name.find(word).is_some())
-    };
     // These are found without the language in which aliases are.
     let is_alone = matches!(&names[..], [name] if is_plain(name));
-    let is_sound = |item: &ConfigItem| is_sound_alias(item.name.as_bstr(), item.value.as_bstr());
-    let alias = config
-        .section("revsetalias")
-        .find(|item| is_used(&item.name) || !is_alone && !is_sound(item));
-    alias.map(|item| bytes!("revsetalias.", item.name))
+    let unsound = revision_aliases(config).err().filter(|_| !is_alone);
+    unsound.map(|declaration| bytes!("revsetalias.", declaration))
+}
+
+/// Reads the aliases of changesets.
+///
+/// # Errors
+/// The declaration of one that Mercurial may not understand.
+pub(super) fn revision_aliases(config: &Config) -> Result<RevisionAliases, &BStr> {
+    let items = config.section("revsetalias");
+    RevisionAliases::read(items.map(|item| (item.name.as_bstr(), item.value.as_bstr())))
 }
 
 /// Whether the configuration allows Mercurial to create obsolete markers.

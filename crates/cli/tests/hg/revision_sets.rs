@@ -35,6 +35,12 @@ impl WorkingCopy {
         self.assert_same_as_hg_server(server, &["status", "-A", "--change", set]);
     }
 
+    fn assert_left_to_mercurial(&self, set: &str) {
+        let (stdout, stderr, code) = self.vigil(&["status", "--rev", set]);
+        assert_eq!((stdout.as_str(), code), ("", Some(255)), "{set}");
+        assert!(stderr.contains("the set of revisions"), "{set}: {stderr}");
+    }
+
     /// Checks that both print the same for a set, or that Vigil names the hidden changeset that
     /// Mercurial complains of.
     fn assert_same_set_or_hidden(&self, server: &mut Server, set: &str) {
@@ -173,12 +179,11 @@ fn sets_of_revisions_are_found_in_their_order() {
             working.assert_same_as_hg(&["status", "--rev", one, "--rev", other]);
         }
         for set in [
-            "author(x)",
+            "matching(1)",
             "3#g[-1]",
             "1##2",
             "ancestors(4, depth=1)",
-            "sort(all())",
-            "null and 2",
+            "null and all()",
             "nope and nowhere",
         ] {
             let (_, stderr, code) = working.vigil(&["status", "--rev", set]);
@@ -199,6 +204,145 @@ fn an_empty_change_option_is_ignored() {
         working.assert_same_as_hg(&["status", "--rev=", "--change="]);
         working.assert_same_as_hg(&["status", "--change="]);
         working.assert_same_as_hg(&["status", "--change=", "--terse=u"]);
+    }
+}
+
+#[test]
+fn the_null_revision_and_the_working_copy_are_members_where_mercurial_says_so() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        history(&working);
+        let mut server = working.server();
+        for set in [
+            "p2(null)",
+            "parents(null + 5)",
+            "parents(wdir())",
+            "ancestor(null, 4)",
+            "ancestor(wdir(), 2)",
+            "ancestor()",
+            "ancestor(null)",
+            "ancestors(null)",
+            "ancestors(null + 2)",
+            "ancestors(wdir())",
+            "descendants(null)",
+            "::null",
+            "null::",
+            "null::2",
+            "children(null)",
+            "children(null + 1)",
+            "heads(null)",
+            "heads(null + 3)",
+            "roots(null)",
+            "roots(null + 3)",
+            "max(null)",
+            "max(null + 3)",
+            "max(wdir() + 3)",
+            "min(null + 3)",
+            "only(null)",
+            "only(4, null)",
+            "only(null, 4)",
+            "null % 4",
+            "null - 1",
+            "wdir() - 1",
+            "null and 1",
+            "null and null",
+            "(1 or null) and null",
+            "ancestors(1) and null",
+            "branch(null)",
+            "sort(null + 1)",
+            "sort(1 + null, -rev)",
+        ] {
+            working.assert_same_set(&mut server, set);
+        }
+        for set in ["null and all()", "1::null", "heads(wdir())"] {
+            working.assert_left_to_mercurial(set);
+        }
+    }
+}
+
+#[test]
+fn changesets_are_found_by_what_they_say() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        history(&working);
+        working.write("deep/er", "1");
+        working.hg(&["commit", "-qAm", "Fix it", "-u", "Bob <b@x>", "-d", "5 0"]);
+        working.hg(&["update", "-q", "2"]);
+        working.hg(&["commit", "-q", "--close-branch", "-m", "end", "-d", "9 0"]);
+        let mut server = working.server();
+        for set in [
+            "head()",
+            "head() and branch(side)",
+            "last(head(), 2)",
+            "closed()",
+            "branchpoint()",
+            "follow()",
+            "user(bob)",
+            "author('re:^b.*x>$|nobody')",
+            "user('re:^B')",
+            "user('literal:B@')",
+            "user(nobody)",
+            "desc('re:fix')",
+            "desc('re:^F')",
+            "keyword(fix)",
+            "keyword(BOB)",
+            "keyword('deep/')",
+            "file(a)",
+            "file('de*/*')",
+            "file('path:deep')",
+            "file('re:.*[ab]')",
+            "file('nosuch:x')",
+            "id(1)",
+            "id(zz)",
+            "rev(2)",
+            "rev(-1)",
+            "rev(-2)",
+            "rev(99)",
+            "rev(2147483647)",
+            "rev(x)",
+            "present(nosuch)",
+            "present(2 or nosuch)",
+            "present(tag(nosuch))",
+            "present(children(0~-1))",
+            "sort(all())",
+            "sort(all(), -rev)",
+            "sort(all(), date)",
+            "sort(all(), '-date rev')",
+            "sort(all(), 'user -desc')",
+            "sort(all(), branch)",
+            "sort(all(), -node)",
+            "sort(2 + 1, '')",
+            "limit(1:5, 2, 1)",
+            "limit(1:5, 2, 9)",
+            "first(1:5, -1)",
+            "limit(1:5, 1, -1)",
+            "last(1:5, -1)",
+            "last(1:5, x)",
+            "tag('re:^v')",
+            "tag('re:t')",
+            "tag('re:none')",
+            "bookmark('re:o')",
+            "branch('re:s')",
+            "(3:1) or user(bob)",
+        ] {
+            working.assert_same_set(&mut server, set);
+        }
+        working.write("deep/u", "");
+        working.assert_same_as_hg_in("deep", &["status", "--rev", "file(er)"]);
+        for set in [
+            "user('re:(?=b)')",
+            "user('re:(')",
+            "sort(all(), topo)",
+            "sort(null, user)",
+            // Mercurial turns the other set around, too.
+            "reverse(desc(fix)) or heads(all())",
+            "file('set:added()')",
+        ] {
+            working.assert_left_to_mercurial(set);
+        }
+        let (_, stderr, _) =
+            working.vigil(&["status", "--rev", "reverse(desc(fix))", "--rev", "0:2"]);
+        assert!(stderr.contains("the set of revisions"), "{stderr}");
     }
 }
 

@@ -307,15 +307,67 @@ fn ambiguous_and_hidden_names_are_refused() {
 }
 
 #[test]
-fn aliases_of_revisions_are_left_to_mercurial() {
+fn aliases_of_revisions_are_expanded() {
+    const ALIASES: &str = "[revsetalias]
+there = 0
+second = there + 1
+last = heads(all())
+between($1, $2) = $1::$2 - $1
+up(x) = x^ or between(x, tip)
+tip = 1
+null = 1
+twice(a) = 1
+twice = 2
+a-b = 1
+";
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);
-        working.write("a", "1");
-        working.commit("0");
-        let alias = "revsetalias.there=0";
-        let (_, stderr, _) = working.vigil(&["status", "--rev", "there", "--config", alias]);
-        assert!(stderr.contains("revsetalias"), "{stderr}");
-        working.assert_same_as_hg(&["status", "--rev", "0", "--config", alias]);
+        for name in ["a", "b", "c", "d"] {
+            working.write(name, "1");
+            working.commit(name);
+        }
+        working.write_config(&ALIASES.replace("a-b = 1\n", ""));
+        for set in [
+            "there",
+            "second",
+            "'there'",
+            "last",
+            "max(last)",
+            "between(0, 3)",
+            "up(2)",
+            "up(second)",
+            "tip",
+            "null",
+            ".",
+            "twice",
+            "there:last",
+            "between(there, last) - 2",
+            "1-there",
+        ] {
+            working.assert_same_as_hg(&["status", "-A", "--rev", set]);
+        }
+        working.assert_same_as_hg(&["status", "--change", "second"]);
+        working.assert_same_as_hg(&["status", "--rev", "null", "--rev", "there"]);
+        for refused in [
+            "last(all())",
+            "between(1)",
+            "between",
+            "there()",
+            "twice(1)",
+        ] {
+            let (_, stderr, _) = working.vigil(&["status", "--rev", refused]);
+            // A function without its arguments is an unknown name.
+            let expected = if refused == "between" {
+                "unknown revision"
+            } else {
+                "the set of"
+            };
+            assert!(stderr.contains(expected), "{refused}: {stderr}");
+        }
+        working.write_config(ALIASES);
+        let (_, stderr, _) = working.vigil(&["status", "--rev", "0"]);
+        assert!(stderr.contains("revsetalias.a-b"), "{stderr}");
+        working.write_config("");
         // Mercurial warns of those that are wrong, wherever it understands names.
         for wrong in ["x=(", "x(=1", "x y=1", "x="] {
             let alias = format!("revsetalias.{wrong}");

@@ -4,6 +4,9 @@
 
 mod width;
 
+use bstr::ByteSlice;
+use regex::bytes::{Regex, RegexBuilder};
+
 use super::sets::{self, Escaped};
 use width::Width;
 
@@ -11,6 +14,9 @@ use width::Width;
 const DEPTH_MAX: usize = 200;
 /// Python's limit: a count must be less.
 const REPEAT_MAX: u32 = u32::MAX;
+
+/// The maximum size in bytes of a compiled expression that is searched for.
+const SEARCHED_SIZE_MAX: usize = 4 << 20;
 
 /// In a translation, the assertion that no word begins or ends here. It holds in an empty text, but not in some releases of Python.
 pub(super) const NO_WORD_BOUNDARY: &str = r"\B";
@@ -59,6 +65,22 @@ pub fn translate(pattern: &[u8]) -> Result<String, RegexError> {
     let branches = branches(pattern)?;
     let texts: Vec<String> = branches.into_iter().map(|branch| branch.text).collect();
     Ok(texts.join("|"))
+}
+
+/// Compiles `pattern` to search for it anywhere in a text. Returns `None` if it is invalid, or only Python can match it.
+pub fn searched(pattern: &[u8], ignores_case: bool) -> Option<Regex> {
+    let branches = branches(pattern).ok()?;
+    // What looks around is not in the translation, and flags within a pattern may hold for all of it.
+    if branches.iter().any(|branch| !branch.lookarounds.is_empty()) || pattern.contains_str("(?") {
+        return None;
+    }
+    let texts: Vec<String> = branches.into_iter().map(|branch| branch.text).collect();
+    let regex = RegexBuilder::new(&texts.join("|"))
+        .unicode(false)
+        .case_insensitive(ignores_case)
+        .size_limit(SEARCHED_SIZE_MAX)
+        .build();
+    regex.ok()
 }
 
 /// Like [`translate`], but returns each alternative by itself, with its assertions.

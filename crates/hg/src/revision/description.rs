@@ -1,37 +1,15 @@
-//! Searches the descriptions of changesets.
+//! The descriptions of changesets, and how they are compared.
 
-use bstr::{BStr, ByteSlice};
-
-use super::Revisions;
-use crate::abort::Abort;
-
-impl Revisions<'_> {
-    /// Returns the changesets whose description contains `searched`, ignoring case, in order.
-    ///
-    /// # Errors
-    /// A changeset is damaged.
-    pub(super) fn described(&mut self, searched: &BStr) -> Result<Vec<u32>, Abort> {
-        let searched = searched.to_ascii_lowercase();
-        let len = u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
-        let mut found = Vec::new();
-        for number in 0..len {
-            let text = self.changelog.text(number)?;
-            if lower(description(&text)).contains_str(&searched) {
-                found.push(number);
-            }
-        }
-        Ok(found)
-    }
-}
+use bstr::ByteSlice;
 
 /// Returns the text after the first empty line of a changeset.
-fn description(text: &[u8]) -> &[u8] {
+pub(super) fn description(text: &[u8]) -> &[u8] {
     text.split_once_str("\n\n")
         .map_or(b"", |(_, description)| description)
 }
 
 /// Converts to lower case; in a text that is not UTF-8, only ASCII letters.
-fn lower(text: &[u8]) -> Vec<u8> {
+pub(super) fn lower(text: &[u8]) -> Vec<u8> {
     match text.to_str() {
         Ok(text) => text.to_lowercase().into_bytes(),
         Err(_) => text.to_ascii_lowercase(),

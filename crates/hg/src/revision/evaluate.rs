@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 
 use bstr::{BStr, BString, ByteSlice};
+use regex::bytes::Regex;
 
 use super::expression::{Expression, not_understood, number};
+use super::functions::Sought;
 use super::{Revisions, Target};
 use crate::abort::{Abort, Kind};
 use crate::ancestry;
@@ -21,7 +23,7 @@ pub(super) struct Evaluation<'e, 'r> {
 }
 
 impl Evaluation<'_, '_> {
-    fn refused(&self) -> Abort {
+    pub(super) fn refused(&self) -> Abort {
         not_understood(self.text)
     }
 
@@ -50,6 +52,9 @@ impl Evaluation<'_, '_> {
             Expression::And(first, second) => self.filter_by(first, second, true),
             Expression::Minus(first, second) => self.filter_by(first, second, false),
             Expression::Or(first, second) => {
+                if first.turns_other_sets() || second.turns_other_sets() {
+                    return Err(self.refused());
+                }
                 let mut found = self.set(first)?;
                 add(&mut found, self.set(second)?);
                 Ok(found)
@@ -122,26 +127,53 @@ impl Evaluation<'_, '_> {
     ) -> Result<Set, Abort> {
         match (first, last) {
             (Some(first), Some(last)) => {
-                let (first, last) = (
-                    self.changeset_numbers(first)?,
-                    self.changeset_numbers(last)?,
-                );
-                let below = self.descendants(&first);
+                let (first, last) = (self.set(first)?, self.changeset_numbers(last)?);
+                let below = self.with_descendants(&first)?;
                 let above: HashSet<u32> = self.ancestors(&last).into_iter().collect();
-                Ok(targets(
-                    below.into_iter().filter(|number| above.contains(number)),
-                ))
+                let mut found: Set = Vec::new();
+                for target in below {
+                    match target {
+                        // Everything descends from the null revision.
+                        Target::Null if !last.is_empty() => found.push(target),
+                        Target::Changeset(number) if above.contains(&number) => found.push(target),
+                        _ => {}
+                    }
+                }
+                Ok(found)
             }
             (Some(first), None) => {
-                let first = self.changeset_numbers(first)?;
-                Ok(targets(self.descendants(&first)))
+                let first = self.set(first)?;
+                self.with_descendants(&first)
             }
             (None, Some(last)) => {
-                let last = self.changeset_numbers(last)?;
-                Ok(targets(self.ancestors(&last)))
+                let last = self.set_with_parents(last)?;
+                Ok(self.with_ancestors(&last))
             }
             (None, None) => Err(self.refused()),
         }
+    }
+
+    /// Returns these and their descendants, in order.
+    fn with_descendants(&self, found: &[Target]) -> Result<Set, Abort> {
+        if found.contains(&Target::Null) {
+            let mut all = self.all();
+            all.insert(0, Target::Null);
+            return Ok(all);
+        }
+        Ok(targets(self.descendants(&self.numbers(found)?)))
+    }
+
+    /// Returns these and their ancestors, in order; the null revision only if it is one of these.
+    fn with_ancestors(&self, found: &[Target]) -> Set {
+        let mut heads = changesets(found);
+        let has_working_copy = found.contains(&Target::WorkingCopy);
+        if has_working_copy {
+            heads.extend(changesets(&self.revisions.parents));
+        }
+        let null = found.contains(&Target::Null).then_some(Target::Null);
+        let working = has_working_copy.then_some(Target::WorkingCopy);
+        let all = targets(self.ancestors(&heads)).into_iter();
+        null.into_iter().chain(all).chain(working).collect()
     }
 
     /// Evaluates an expression for changesets whose parents are looked up. For those of the working copy, Mercurial reads its
@@ -168,12 +200,20 @@ impl Evaluation<'_, '_> {
         self.numbers(&found)
     }
 
-    fn numbers(&self, found: &[Target]) -> Result<Vec<u32>, Abort> {
+    pub(super) fn numbers(&self, found: &[Target]) -> Result<Vec<u32>, Abort> {
         let number = |target: &Target| match target {
             Target::Changeset(number) => Ok(*number),
             _ => Err(self.refused()),
         };
         found.iter().map(number).collect()
+    }
+
+    /// Returns the numbers of these, without the null revision.
+    fn changesets_or_null(&self, found: &[Target]) -> Result<Vec<u32>, Abort> {
+        match found.contains(&Target::WorkingCopy) {
+            true => Err(self.refused()),
+            false => Ok(changesets(found)),
+        }
     }
 
     /// Returns the members of the first set that are in the second one, or, unless `is_in`, those that are not.
@@ -194,7 +234,9 @@ impl Evaluation<'_, '_> {
             }
         };
         // Whether null or the working copy is in a set depends on how Mercurial evaluates the set.
-        self.numbers(&found)?;
+        if is_in && !(first.is_of_names() && second.is_of_names()) {
+            self.numbers(&found)?;
+        }
         let second: HashSet<Target> = self.set(second)?.into_iter().collect();
         let found = found.into_iter();
         Ok(found
@@ -202,7 +244,7 @@ impl Evaluation<'_, '_> {
             .collect())
     }
 
-    fn len(&self) -> u32 {
+    pub(super) fn len(&self) -> u32 {
         u32::try_from(self.revisions.changelog.len()).unwrap_or(u32::MAX)
     }
 
@@ -295,14 +337,14 @@ impl Evaluation<'_, '_> {
         Ok(sorted(reached))
     }
 
-    fn parents(&self, number: u32) -> impl Iterator<Item = u32> {
+    pub(super) fn parents(&self, number: u32) -> impl Iterator<Item = u32> {
         ancestry::parents(&self.revisions.changelog, number)
             .into_iter()
             .flatten()
     }
 
     /// Returns these changesets and their ancestors, in order.
-    fn ancestors(&self, heads: &[u32]) -> Vec<u32> {
+    pub(super) fn ancestors(&self, heads: &[u32]) -> Vec<u32> {
         let mut is_above = vec![false; self.len() as usize];
         for number in heads {
             mark(&mut is_above, *number);
@@ -344,14 +386,20 @@ impl Evaluation<'_, '_> {
     }
 
     fn only(&mut self, first: &Expression, second: Option<&Expression>) -> Result<Set, Abort> {
-        let heads = self.changeset_numbers(first)?;
-        let others = match second {
-            Some(second) => self.changeset_numbers(second)?,
+        let first = self.set(first)?;
+        let (heads, others) = match second {
+            Some(second) => (self.changesets_or_null(&first)?, {
+                let second = self.set(second)?;
+                self.changesets_or_null(&second)?
+            }),
+            // Everything descends from the null revision.
+            None if first.contains(&Target::Null) => (self.changesets_or_null(&first)?, Vec::new()),
             None => {
+                let heads = self.numbers(&first)?;
                 let below: HashSet<u32> = self.descendants(&heads).into_iter().collect();
                 let mut others = self.revisions.heads();
                 others.retain(|head| !below.contains(head));
-                others
+                (heads, others)
             }
         };
         let without: HashSet<u32> = self.ancestors(&others).into_iter().collect();
@@ -361,6 +409,9 @@ impl Evaluation<'_, '_> {
     }
 
     fn call(&mut self, name: &BString, arguments: &[Expression]) -> Result<Set, Abort> {
+        if let Some(found) = self.of_contents(name.as_bstr(), arguments) {
+            return found;
+        }
         match (name.as_slice(), arguments) {
             (b"all", []) => Ok(self.all()),
             (b"none", []) => Ok(Set::new()),
@@ -386,35 +437,48 @@ impl Evaluation<'_, '_> {
             }
             (b"tag" | b"tagged", arguments @ ([] | [_])) => self.tags(arguments.first()),
             (b"bookmark", arguments @ ([] | [_])) => self.bookmarks(arguments.first()),
-            (b"desc", [text]) => self.described(text),
             (b"branch", [of]) => self.of_branch(of),
             (b"only", [first]) => self.only(first, None),
             (b"only", [first, second]) => self.only(first, Some(second)),
-            (b"first" | b"limit", [of, more @ ..]) if more.len() < 2 => {
+            (b"first" | b"limit", [of, more @ ..]) if more.len() < 3 => {
                 self.first_or_last(of, more, true)
             }
             (b"last", [of, more @ ..]) if more.len() < 2 => self.first_or_last(of, more, false),
-            (b"ancestor", [_, ..]) => {
+            (b"ancestor", arguments) => {
                 let mut heads = Vec::new();
                 for argument in arguments {
                     add(&mut heads, self.set(argument)?);
                 }
-                let mut numbers = self.numbers(&heads)?.into_iter();
-                let Some(mut common) = numbers.next() else {
-                    return Ok(Set::new());
-                };
-                for number in numbers {
-                    let found = ancestry::best_common(&self.revisions.changelog, common, number);
-                    match found {
-                        Some(found) => common = found,
-                        None => return Ok(Set::new()),
-                    }
-                }
-                Ok(vec![Target::Changeset(common)])
+                self.common_ancestor(&heads)
             }
             (_, [of]) => self.call_on_set(name, of),
             _ => Err(self.refused()),
         }
+    }
+
+    /// Returns the common ancestor of these, of which the working copy stands for its first parent.
+    fn common_ancestor(&self, heads: &[Target]) -> Result<Set, Abort> {
+        if let [only] = heads {
+            return Ok(targets(changesets(&[*only])));
+        }
+        let mut heads = heads.iter().map(|head| match head {
+            Target::WorkingCopy => self.revisions.parent(),
+            head => *head,
+        });
+        let mut common = heads.next();
+        for head in heads {
+            common = match (common, head) {
+                (Some(Target::Changeset(one)), Target::Changeset(other)) => {
+                    let best = ancestry::best_common(&self.revisions.changelog, one, other);
+                    best.map(Target::Changeset)
+                }
+                _ => None,
+            };
+        }
+        Ok(common
+            .into_iter()
+            .filter(|common| *common != Target::Null)
+            .collect())
     }
 
     /// Evaluates a function of one set.
@@ -430,22 +494,53 @@ impl Evaluation<'_, '_> {
                 found.reverse();
                 return Ok(found);
             }
-            b"p2" | b"parents" | b"ancestors" | b"descendants" | b"children" | b"heads"
-            | b"roots" | b"max" | b"min" => {}
+            b"ancestors" => {
+                let found = self.set_with_parents(of)?;
+                return Ok(self.with_ancestors(&found));
+            }
+            b"descendants" => {
+                let found = self.set(of)?;
+                return self.with_descendants(&found);
+            }
+            b"max" | b"min" => {
+                let found = self.set(of)?;
+                let found = found.iter().copied();
+                let best = match name.as_slice() {
+                    b"max" => found.max_by_key(|target| order(*target)),
+                    _ => found.min_by_key(|target| order(*target)),
+                };
+                return Ok(best.map_or(Set::new(), |best| targets(changesets(&[best]))));
+            }
+            b"p2" | b"parents" | b"children" | b"heads" | b"roots" => {}
             _ => return Err(self.refused()),
         }
-        let found = self.changeset_numbers(of)?;
+        let all = self.set(of)?;
+        let has_null = all.contains(&Target::Null);
+        if name == "parents" && all.contains(&Target::WorkingCopy) {
+            check_branch(self.revisions.repository)?;
+            let parents = changesets(&all)
+                .into_iter()
+                .flat_map(|number| self.parents(number));
+            let mut parents = targets(parents);
+            parents.extend(self.revisions.parents);
+            return Ok(without_null(parents));
+        }
+        let found = self.changesets_or_null(&all)?;
         Ok(match name.as_slice() {
             b"p2" => {
                 let second =
                     |number: &u32| self.revisions.second_parent_of(Target::Changeset(*number));
                 without_null(found.iter().map(second).collect())
             }
-            b"ancestors" => targets(self.ancestors(&found)),
-            b"descendants" => targets(self.descendants(&found)),
-            b"children" => targets(self.children(&found)),
-            b"max" => targets(found.into_iter().max()),
-            b"min" => targets(found.into_iter().min()),
+            b"children" => {
+                let mut children = self.children(&found);
+                if has_null {
+                    let mut all = self.revisions.visible();
+                    all.retain(|number| self.parents(*number).next().is_none());
+                    children.extend(all);
+                }
+                sorted(targets(children))
+            }
             _ => {
                 let all: HashSet<u32> = found.iter().copied().collect();
                 let parents = found.iter().flat_map(|number| self.parents(*number));
@@ -459,7 +554,9 @@ impl Evaluation<'_, '_> {
                     _ => {
                         let is_root =
                             |number: &u32| !self.parents(*number).any(|one| all.contains(&one));
-                        sorted(targets(found.iter().copied().filter(is_root)))
+                        let mut roots = targets(found.iter().copied().filter(is_root));
+                        roots.extend(has_null.then_some(Target::Null));
+                        sorted(roots)
                     }
                 }
             }
@@ -473,19 +570,20 @@ impl Evaluation<'_, '_> {
         count: &[Expression],
         is_first: bool,
     ) -> Result<Set, Abort> {
-        let count = match count.first() {
-            None => 1,
-            Some(count) => {
-                let word = count.word().ok_or_else(|| self.refused())?;
-                let count = word
-                    .to_str()
-                    .ok()
-                    .and_then(|word| word.parse::<usize>().ok());
-                count.ok_or_else(|| self.refused())?
-            }
-        };
+        let mut numbers = [1, 0];
+        let name = if is_first { "limit" } else { "last" };
+        let negative = ["negative number to select", "negative offset"];
+        for ((read, count), negative) in numbers.iter_mut().zip(count).zip(negative) {
+            let word = count.word();
+            let word = word.as_ref().map(|word| word.as_bstr());
+            let count = number(word, &format!("{name} expects a number"))?;
+            let count = count.ok_or_else(|| self.refused())?;
+            *read = usize::try_from(count).map_err(|_| Abort::of(Kind::Parse, negative))?;
+        }
+        let [count, offset] = numbers;
         let mut found = self.set(of)?;
         if is_first {
+            found.drain(..offset.min(found.len()));
             found.truncate(count);
         } else {
             found.drain(..found.len().saturating_sub(count));
@@ -500,6 +598,17 @@ impl Evaluation<'_, '_> {
         Ok(targets(all))
     }
 
+    /// Returns what is sought by a word that is a regular expression; `None` if it is none.
+    fn regular(&self, of: &Expression) -> Result<Option<Regex>, Abort> {
+        let Some(word) = of.word().filter(|word| word.starts_with(b"re:")) else {
+            return Ok(None);
+        };
+        match Sought::read(word.as_bstr(), false) {
+            Some(Sought::Regular(regex)) if word.is_ascii() => Ok(Some(regex)),
+            _ => Err(self.refused()),
+        }
+    }
+
     /// Returns a word that is meant literally, not as a pattern.
     fn literal(&self, of: &Expression) -> Result<BString, Abort> {
         let word = of.word().ok_or_else(|| self.refused())?;
@@ -510,21 +619,18 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    fn described(&mut self, of: &Expression) -> Result<Set, Abort> {
-        let searched = self.literal(of)?;
-        if !searched.is_ascii() {
-            return Err(self.refused());
-        }
-        let mut found = self.revisions.described(searched.as_bstr())?;
-        found.retain(|number| !self.revisions.is_hidden(*number));
-        Ok(targets(found))
-    }
-
     fn tags(&mut self, of: Option<&Expression>) -> Result<Set, Abort> {
         let Some(of) = of else {
             let found = self.revisions.tagged()?;
             return self.sorted_if_visible(found);
         };
+        if let Some(sought) = self.regular(of)? {
+            let mut found = self.revisions.tagged_with(|name| sought.is_match(name))?;
+            if sought.is_match(b"tip") {
+                found.push(self.revisions.tip());
+            }
+            return self.sorted_if_visible(without_null(found));
+        }
         let name = self.literal(of)?;
         if name == "tip" {
             return Ok(vec![self.revisions.tip()]);
@@ -545,6 +651,12 @@ impl Evaluation<'_, '_> {
             let found = self.revisions.bookmarked()?;
             return self.sorted_if_visible(found);
         };
+        if let Some(sought) = self.regular(of)? {
+            let found = self
+                .revisions
+                .bookmarked_with(|name| sought.is_match(name))?;
+            return self.sorted_if_visible(without_null(found));
+        }
         let name = self.literal(of)?;
         // This is the active bookmark.
         if name == "." {
@@ -578,10 +690,16 @@ impl Evaluation<'_, '_> {
             // Whether a branch includes its topics depends on the release of the extension.
             return Err(self.refused());
         }
+        let regular = self.regular(of)?;
         let all = self.revisions.visible();
         let mut branches = Vec::with_capacity(all.len());
         for number in &all {
             branches.push(Store::changeset(&mut self.revisions.changelog, *number)?.branch);
+        }
+        if let Some(sought) = regular {
+            let found = all.iter().zip(&branches);
+            let found = found.filter(|(_, branch)| sought.is_match(branch));
+            return Ok(targets(found.map(|(number, _)| *number)));
         }
         let mut within = all.iter().zip(&branches);
         let mut is_branch = |name: &BString| {
@@ -595,10 +713,13 @@ impl Evaluation<'_, '_> {
                 return Err(Abort::of(Kind::Input, message));
             }
             _ => {
-                let wanted: HashSet<u32> = self.changeset_numbers(of)?.into_iter().collect();
+                let wanted = self.set(of)?;
+                let null = wanted.contains(&Target::Null).then(|| "default".into());
+                let wanted: HashSet<u32> = self.changesets_or_null(&wanted)?.into_iter().collect();
                 let within = all.iter().zip(&branches);
                 let within = within.filter(|(number, _)| wanted.contains(number));
-                within.map(|(_, branch)| branch.clone()).collect()
+                let within = within.map(|(_, branch)| branch.clone());
+                within.chain(null).collect()
             }
         };
         let found = all.iter().zip(&branches);
@@ -608,6 +729,59 @@ impl Evaluation<'_, '_> {
 }
 
 impl Expression {
+    /// Whether this has nothing but names, and what joins them.
+    fn is_of_names(&self) -> bool {
+        match self {
+            Self::Symbol(_) | Self::Text(_) | Self::Negated(_) => true,
+            Self::Group(inner) => inner.is_of_names(),
+            Self::Or(one, other) => one.is_of_names() && other.is_of_names(),
+            _ => false,
+        }
+    }
+
+    /// Whether Mercurial, while it turns a set around or sorts it, does so with what this is joined with, too: sets that it filters from
+    /// the same one are in the order of that.
+    pub(super) fn turns_other_sets(&self) -> bool {
+        match self {
+            Self::Call(name, arguments) => match (name.as_slice(), arguments.as_slice()) {
+                (b"reverse" | b"sort", [of, ..]) => of.is_filtered() || of.turns_other_sets(),
+                (b"present", [of]) => of.turns_other_sets(),
+                _ => false,
+            },
+            Self::Group(inner) => inner.turns_other_sets(),
+            Self::And(one, other) | Self::Minus(one, other) | Self::Or(one, other) => {
+                one.turns_other_sets() || other.turns_other_sets()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether Mercurial may make the set by asking for each changeset whether it is in there.
+    fn is_filtered(&self) -> bool {
+        match self {
+            Self::Call(name, arguments) => match (name.as_slice(), arguments.as_slice()) {
+                (b"reverse" | b"sort" | b"present", [of, ..]) => of.is_filtered(),
+                (name, _) => matches!(
+                    name,
+                    b"author"
+                        | b"branch"
+                        | b"closed"
+                        | b"desc"
+                        | b"draft"
+                        | b"file"
+                        | b"keyword"
+                        | b"merge"
+                        | b"public"
+                        | b"secret"
+                        | b"user"
+                ),
+            },
+            Self::Group(inner) => inner.is_filtered(),
+            Self::And(..) | Self::Minus(..) | Self::Or(..) | Self::Not(_) => true,
+            _ => false,
+        }
+    }
+
     /// Returns the word that this expression is, without a sign before it.
     fn as_word(&self) -> Option<&BString> {
         match self {
@@ -618,8 +792,17 @@ impl Expression {
     }
 }
 
+/// Returns the numbers of those that are changesets.
+fn changesets(found: &[Target]) -> Vec<u32> {
+    let number = |target: &Target| match target {
+        Target::Changeset(number) => Some(*number),
+        _ => None,
+    };
+    found.iter().filter_map(number).collect()
+}
+
 /// Returns the sort key of a target in a range.
-fn order(target: Target) -> u64 {
+pub(super) fn order(target: Target) -> u64 {
     match target {
         Target::Null => 0,
         Target::Changeset(number) => u64::from(number).saturating_add(1),
@@ -627,11 +810,11 @@ fn order(target: Target) -> u64 {
     }
 }
 
-fn targets(numbers: impl IntoIterator<Item = u32>) -> Set {
+pub(super) fn targets(numbers: impl IntoIterator<Item = u32>) -> Set {
     numbers.into_iter().map(Target::Changeset).collect()
 }
 
-fn sorted(mut found: Set) -> Set {
+pub(super) fn sorted(mut found: Set) -> Set {
     found.sort_unstable_by_key(|target| order(*target));
     found.dedup();
     found
@@ -643,7 +826,7 @@ fn without_null(mut found: Set) -> Set {
 }
 
 /// Appends what is not in the set yet.
-pub(super) fn add(found: &mut Set, more: Set) {
+fn add(found: &mut Set, more: Set) {
     let known: HashSet<Target> = found.iter().copied().collect();
     found.extend(more.into_iter().filter(|target| !known.contains(target)));
 }

@@ -77,7 +77,18 @@ impl Expression {
     /// # Errors
     /// The text is not of this language, or Mercurial would complain of it.
     pub(super) fn parse(text: &BStr, knows: &mut Lookup<'_>) -> Result<Self, Abort> {
-        let tokens = tokens(text, knows)?;
+        Self::parsed(text, tokens(text, knows, false)?)
+    }
+
+    /// Parses a part of an alias, in which names may begin with a dollar sign, and have no dash.
+    ///
+    /// # Errors
+    /// As for [`Self::parse`].
+    pub(super) fn parse_alias(text: &BStr) -> Result<Self, Abort> {
+        Self::parsed(text, tokens(text, &mut |_| Ok(false), true)?)
+    }
+
+    fn parsed(text: &BStr, tokens: Vec<Token>) -> Result<Self, Abort> {
         let mut parser = Parser {
             tokens: &tokens,
             text,
@@ -120,6 +131,43 @@ impl Expression {
         }
     }
 
+    /// Makes the same expression of parts that are `made` of its parts.
+    ///
+    /// # Errors
+    /// One cannot be made.
+    pub(super) fn rebuilt(
+        &self,
+        mut made: impl FnMut(&Self) -> Result<Self, Abort>,
+    ) -> Result<Self, Abort> {
+        let mut one = |part: &Self| made(part).map(Box::new);
+        Ok(match self {
+            Self::Symbol(_) | Self::Text(_) => self.clone(),
+            Self::Call(name, all) => {
+                let all: Result<_, _> = all.iter().map(made).collect();
+                Self::Call(name.clone(), all?)
+            }
+            Self::List(all) => Self::List(all.iter().map(made).collect::<Result<_, _>>()?),
+            Self::FirstParent(inner) => Self::FirstParent(one(inner)?),
+            Self::Not(inner) => Self::Not(one(inner)?),
+            Self::Negated(inner) => Self::Negated(one(inner)?),
+            Self::Group(inner) => Self::Group(one(inner)?),
+            Self::Parent(a, b) => Self::Parent(one(a)?, one(b)?),
+            Self::Ancestor(a, b) => Self::Ancestor(one(a)?, one(b)?),
+            Self::And(a, b) => Self::And(one(a)?, one(b)?),
+            Self::Or(a, b) => Self::Or(one(a)?, one(b)?),
+            Self::Minus(a, b) => Self::Minus(one(a)?, one(b)?),
+            Self::Only(a, b) => Self::Only(one(a)?, b.as_deref().map(one).transpose()?),
+            Self::Range(a, b) => {
+                let a = a.as_deref().map(&mut one).transpose()?;
+                Self::Range(a, b.as_deref().map(one).transpose()?)
+            }
+            Self::Path(a, b) => {
+                let a = a.as_deref().map(&mut one).transpose()?;
+                Self::Path(a, b.as_deref().map(one).transpose()?)
+            }
+        })
+    }
+
     /// Returns whether the expression is a range, not counting one in parentheses.
     pub(super) fn is_range(&self) -> bool {
         matches!(self, Self::Range(..))
@@ -139,7 +187,7 @@ impl Expression {
     }
 }
 
-fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
+fn tokens(text: &BStr, knows: &mut Lookup<'_>, is_alias: bool) -> Result<Vec<Token>, Abort> {
     let refused = || not_understood(text);
     let mut tokens = Vec::new();
     let mut rest = text.as_bytes();
@@ -182,7 +230,7 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
                 tokens.push(Token::Text(quoted.into()));
                 continue;
             }
-            (byte, _) if is_first_of_name(byte) => {
+            (byte, _) if is_first_of_name(byte) || is_alias && byte == b'$' => {
                 let len = name_len(after);
                 let (more_of_name, more) = after.split_at(len);
                 let name = BString::from([&[byte], more_of_name].concat());

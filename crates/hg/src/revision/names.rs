@@ -1,28 +1,16 @@
 //! Resolves names of changesets, in the order in which Mercurial tries their kinds.
 
 use bstr::{BStr, ByteSlice};
-use vigil_linux::Errno;
-use vigil_linux::stat::stat_path;
 
+use super::target::Meaning;
 use super::{Revisions, Target};
 use crate::abort::Abort;
 use crate::bookmarks;
 use crate::bytes::bytes;
-use crate::checkout::{Phase, phase};
 use crate::node::Node;
-use crate::repository::Repository;
 
 /// The number of the working copy.
 const WORKING_COPY: &[u8] = b"2147483647";
-
-/// What a name means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
-    Nothing,
-    One(Target),
-    /// Several nodes begin with these digits.
-    Ambiguous,
-}
 
 impl Revisions<'_> {
     /// Returns what a name means, if anything.
@@ -33,7 +21,14 @@ impl Revisions<'_> {
             _ => {}
         }
         self.look_for_hidden()?;
-        let meaning = self.resolve_even_hidden(name)?;
+        let meaning = match self.meanings.get(name.as_bytes().as_bstr()) {
+            Some(meaning) => *meaning,
+            None => {
+                let meaning = self.resolve_even_hidden(name)?;
+                self.meanings.insert(name.to_owned(), meaning);
+                meaning
+            }
+        };
         match meaning {
             Meaning::One(Target::Changeset(number)) if self.is_hidden(number) => {
                 let message = bytes!("the hidden changeset '", name, "'");
@@ -83,6 +78,23 @@ impl Revisions<'_> {
         Ok(self.bookmark_of(&text, name))
     }
 
+    /// Returns the changesets of the bookmarks whose name is sought.
+    ///
+    /// # Errors
+    /// As for [`Self::bookmark`].
+    pub(super) fn bookmarked_with(
+        &self,
+        is_sought: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<Target>, Abort> {
+        let text = bookmarks::read(self.repository)?;
+        let names = text
+            .split(|byte| *byte == b'\n')
+            .filter_map(bookmarks::line);
+        let names = names.map(|(_, name)| name).filter(|name| is_sought(name));
+        let found = names.filter_map(|name| self.bookmark_of(&text, name.as_bytes().as_bstr()));
+        Ok(found.collect())
+    }
+
     /// Looks up a bookmark in the text of a bookmarks file.
     pub(super) fn bookmark_of(&self, text: &[u8], name: &BStr) -> Option<Target> {
         let lines = text.split(|byte| *byte == b'\n');
@@ -96,7 +108,7 @@ impl Revisions<'_> {
     }
 
     /// Returns the changeset whose node begins with these digits.
-    fn by_node_prefix(&self, name: &BStr) -> Meaning {
+    pub(super) fn by_node_prefix(&self, name: &BStr) -> Meaning {
         let digits = name.strip_prefix(b"x").unwrap_or(name);
         if digits.is_empty() {
             return Meaning::Ambiguous;
@@ -135,21 +147,6 @@ fn number(name: &BStr, len: usize) -> Option<u32> {
     (0..len)
         .contains(&number)
         .then(|| u32::try_from(number).ok())?
-}
-
-/// Returns whether some changesets may be hidden: obsolete ones, or those kept only for a shelf.
-///
-/// # Errors
-/// Phases or markers cannot be read, or are damaged.
-pub(super) fn has_hidden(repository: &Repository) -> Result<bool, Abort> {
-    let markers = repository.store().folder().join("obsstore");
-    let obsolete = match stat_path(&markers) {
-        Err(errno) if errno != Errno::NOENT => return Err(Abort::io(&markers, &errno.into())),
-        seen => seen,
-    };
-    let has_obsolete = obsolete.is_ok_and(|seen| seen.size > 0);
-    let roots = phase::roots(repository)?;
-    Ok(has_obsolete || roots.values().any(|phase| *phase >= Phase::Archived))
 }
 
 /// The entry point of the fuzzer.

@@ -2,8 +2,14 @@
 
 use std::collections::HashSet;
 
+use vigil_linux::Errno;
+use vigil_linux::stat::stat_path;
+
+use crate::abort::Abort;
+use crate::checkout::{Phase, phase};
 use crate::fields::{u16_at, u32_at};
 use crate::node::Node;
+use crate::repository::Repository;
 
 /// The minimum length of a marker, in bytes.
 const LEN_MIN: usize = 26;
@@ -15,6 +21,21 @@ const IS_SHA256: u16 = 2;
 pub(super) struct HiddenMarks {
     pub(super) is_hidden: Vec<bool>,
     pub(super) is_obsolete: Vec<bool>,
+}
+
+/// Returns whether some changesets may be hidden: obsolete ones, or those kept only for a shelf.
+///
+/// # Errors
+/// Phases or markers cannot be read, or are damaged.
+pub(super) fn has_hidden(repository: &Repository) -> Result<bool, Abort> {
+    let markers = repository.store().folder().join("obsstore");
+    let obsolete = match stat_path(&markers) {
+        Err(errno) if errno != Errno::NOENT => return Err(Abort::io(&markers, &errno.into())),
+        seen => seen,
+    };
+    let has_obsolete = obsolete.is_ok_and(|seen| seen.size > 0);
+    let roots = phase::roots(repository)?;
+    Ok(has_obsolete || roots.values().any(|phase| *phase >= Phase::Archived))
 }
 
 /// Returns whether the mark of this number is set.

@@ -43,6 +43,22 @@ impl Revisions<'_> {
             .collect())
     }
 
+    /// Returns the changesets with a tag whose name is sought.
+    ///
+    /// # Errors
+    /// As for [`Self::tag`].
+    pub(super) fn tagged_with(
+        &self,
+        is_sought: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<Target>, Abort> {
+        let mut all = self.all_tags(None)?;
+        all.retain(|name, tag| name != "tip" && is_sought(name) && !tag.node.is_null());
+        Ok(all
+            .values()
+            .filter_map(|tag| self.find(&tag.node))
+            .collect())
+    }
+
     /// Returns the nodes of the local tags.
     pub(super) fn local_tags(&self) -> Vec<Node> {
         let tags = self.read_local_tags(None);
