@@ -157,7 +157,7 @@ pub(crate) fn status_of<'f>(
         store: &store,
         ignore: ignored.clone(),
         now: vigil_stamp::now(),
-        audits: !request.unknown,
+        audits: true,
         is_remembered: recorded.is_remembered,
         ignored_directories: recorded.ignored_directories.clone(),
         line_endings: question.line_endings.clone(),

@@ -152,6 +152,7 @@ impl Run<'_> {
         if let Some(unsupported) = settings::unsupported_untrusted(untrusted, &arguments.name) {
             return Err(Abort::unsupported(unsupported));
         }
+        extensions::check_monitor(config, &repository)?;
         // The extension eol reads this as soon as the repository is opened.
         let line_endings = extensions::line_endings(&repository, config, self.process)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
@@ -257,6 +258,14 @@ impl Run<'_> {
             copies_name_large_files: extensions.copies_name_large_files(),
             settings,
         };
+        if let Some(warning) = extensions.monitor_warning()? {
+            if settings.debug || arguments.subrepos {
+                let said =
+                    "what the extension 'fsmonitor' says for debugging, or of subrepositories";
+                return Err(Abort::unsupported(said));
+            }
+            self.warnings.extend_from_slice(warning.as_bytes());
+        }
         let mut lists = subject.lists(pair, &mut self.warnings)?;
         if arguments.subrepos {
             subrepositories::add(&mut lists, &subject, pair, &mut self.warnings)?;

@@ -11,9 +11,11 @@ use vigil_hg::large_files::{LargeFiles, STAND_INS};
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::repository::{Repository, Requirements};
 use vigil_hg::revision::{Revisions, Target};
-use vigil_linux::stat::lstat_path;
+use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_stamp::paths::path_of;
 
 use super::pair::Pair;
+use super::store_settings::is_python_float;
 
 /// Extensions that never change a status.
 const HARMLESS: [&str; 66] = [
@@ -215,6 +217,31 @@ pub(super) fn line_endings(
     }
 }
 
+/// Whether the extension fsmonitor is on, and does something where there are no subrepositories.
+fn is_monitored(config: &Config, repository: &Repository) -> bool {
+    let mut files = [".hgsubstate", ".hgsub"].into_iter();
+    let has_subrepositories = files.any(|name| stat_path(&repository.root.join(name)).is_ok());
+    has(config, "fsmonitor") && !has_subrepositories
+}
+
+/// Checks the settings that the extension fsmonitor reads as soon as a repository is opened.
+///
+/// # Errors
+/// One is wrong.
+pub(super) fn check_monitor(config: &Config, repository: &Repository) -> Result<(), Abort> {
+    if !is_monitored(config, repository) {
+        return Ok(());
+    }
+    config.boolean("fsmonitor", "walk_on_invalidate", false)?;
+    match config
+        .get("fsmonitor", "timeout")
+        .is_none_or(is_python_float)
+    {
+        true => Ok(()),
+        false => Err(Abort::unsupported("the setting fsmonitor.timeout")),
+    }
+}
+
 /// A question on which it depends whether an extension changes the answer.
 pub(crate) struct ExtensionQuestion<'q> {
     /// The repository.
@@ -256,6 +283,9 @@ impl ExtensionQuestion<'_> {
                 return Some("the extension 'largefiles' in a sparse working copy".into());
             }
         }
+        if has(config, "fsmonitor") && (has(config, "largefiles") || has(config, "eol")) {
+            return Some("the extension 'fsmonitor' with one that it does not go with".into());
+        }
         let requirements = &self.repository.requirements;
         if shows_stand_ins(config, requirements) {
             // In subrepositories, it shows the large files.
@@ -270,6 +300,51 @@ impl ExtensionQuestion<'_> {
             true => self.unsupported_by_lfs(),
             false => None,
         }
+    }
+
+    /// Returns what the extension fsmonitor says before the files are looked at. If Watchman is there, the answer is the same with it
+    /// as without.
+    ///
+    /// # Errors
+    /// Only Mercurial knows what it says, or a setting is wrong.
+    pub(super) fn monitor_warning(&self) -> Result<Option<&'static str>, Abort> {
+        let config = self.config;
+        if !is_monitored(config, self.repository)
+            || config.get("fsmonitor", "mode") == Some("off".into())
+            || !config.boolean("fsmonitor", "verbose", true)?
+            || self.has_watchman()
+        {
+            return Ok(None);
+        }
+        if config.has("fsmonitor", "blacklistusers") || self.has_nested_repositories() {
+            return Err(Abort::unsupported(
+                "what the extension 'fsmonitor' says here",
+            ));
+        }
+        Ok(Some(
+            "warning: Watchman unavailable: \"watchman\" executable not in PATH ([Errno 2] No such file or directory: b'watchman')\n",
+        ))
+    }
+
+    /// Whether Watchman may be there.
+    fn has_watchman(&self) -> bool {
+        if self.config.has("fsmonitor", "watchman_exe")
+            || self.process.get("WATCHMAN_SOCK").is_some()
+        {
+            return true;
+        }
+        let searched = self.process.get("PATH").unwrap_or_default();
+        let mut folders = searched.split(|byte| *byte == b':').map(path_of);
+        folders.any(|folder| stat_path(&self.process.there(folder).join("watchman")).is_ok())
+    }
+
+    /// Whether there may be a repository directly below the top.
+    fn has_nested_repositories(&self) -> bool {
+        let Ok(entries) = std::fs::read_dir(&self.repository.root) else {
+            return true;
+        };
+        let mut paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        paths.any(|path| stat_path(&path.join(".hg")).is_ok())
     }
 
     /// Whether the extension hggit has a git repository for this one, or had one. Then it reads `.gitignore` if there is no

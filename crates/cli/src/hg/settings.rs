@@ -88,11 +88,21 @@ pub(super) fn is_formatted(
     process: &ProcessContext<'_>,
     is_terminal: bool,
 ) -> Result<bool, Abort> {
+    let is_terminal = !is_no_terminal(config)? && is_terminal;
     let is_dumb = process.get("TERM").is_some_and(|term| term == "dumb");
     match is_dumb || process.is_plain(None) {
         true => Ok(false),
         false => config.boolean("ui", "formatted", is_terminal),
     }
+}
+
+/// Whether a terminal is none for Mercurial.
+///
+/// # Errors
+/// The setting is wrong: Mercurial fails while it says so.
+fn is_no_terminal(config: &Config) -> Result<bool, Abort> {
+    let is_none = config.boolean("ui", "nontty", false);
+    is_none.map_err(|_| Abort::unsupported("the setting ui.nontty, which is no boolean"))
 }
 
 /// How much is said.

@@ -1,6 +1,7 @@
 //! Settings of how Mercurial stores and upgrades. None of them matters to a status, but Mercurial reads them whenever it opens a
 //! repository, and ends if one is wrong.
 
+use bstr::{BStr, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::config::Config;
 use vigil_hg::repository::Requirements;
@@ -47,6 +48,7 @@ fn check_revlogs(config: &Config) -> Result<(), Abort> {
         config.check_byte_count("storage", "revlog.mmap.index:size-threshold")?;
     }
     config.boolean("experimental", "sparse-read", false)?;
+    check_density(config)?;
     config.check_byte_count("experimental", "sparse-read.min-gap-size")?;
     config.integer("format", "maxchainlen")?;
     config.integer("storage", "filelog.expected-max-compression-ratio")?;
@@ -58,6 +60,24 @@ fn check_revlogs(config: &Config) -> Result<(), Abort> {
     config.boolean("devel", "persistent-nodemap", false)?;
     flag("revlog.validate-delta-base", false)?;
     Ok(())
+}
+
+/// Checks the density of a chunk of a revlog. If it is no number, Mercurial fails with a Python traceback.
+fn check_density(config: &Config) -> Result<(), Abort> {
+    let name = "sparse-read.density-threshold";
+    let said = config.get("experimental", name);
+    match said.is_none_or(is_python_float) {
+        true => Ok(()),
+        false => Err(Abort::unsupported(bytes!(
+            "the setting experimental.",
+            name
+        ))),
+    }
+}
+
+/// Whether Python surely takes a text for a floating-point number.
+pub(super) fn is_python_float(text: &BStr) -> bool {
+    text.to_str().is_ok_and(|text| text.parse::<f64>().is_ok())
 }
 
 /// Checks a level of compression, in the section `storage`.

@@ -449,3 +449,35 @@ fn the_extension_for_git_matters_only_where_a_repository_has_one_of_git() {
         }
     }
 }
+
+#[test]
+fn the_extension_fsmonitor_says_that_there_is_no_watchman() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, "[extensions]\nfsmonitor =\n");
+        working.write("a", "1");
+        working.commit("0");
+        working.write("d/new", "");
+        working.write(".hgignore", "syntax: none\n");
+        for arguments in [
+            &["status"][..],
+            &["status", "-mi", "nosuch"],
+            &["status", "--change", "."],
+            &["status", "--rev", "nosuch"],
+            &["status", "--config", "fsmonitor.verbose=no"],
+            &["status", "--config", "fsmonitor.verbose=x"],
+            &["status", "--config", "fsmonitor.mode=off"],
+            &["status", "--config", "fsmonitor.mode=x"],
+            &["status", "--config", "fsmonitor.walk_on_invalidate=x"],
+            &["status", "--config", "extensions.fsmonitor=!"],
+        ] {
+            working.assert_same_as_hg(arguments);
+        }
+        for refused in ["fsmonitor.timeout=x", "extensions.eol="] {
+            let (_, stderr, code) = working.vigil(&["status", "--config", refused]);
+            assert_eq!(code, Some(255), "{refused}");
+            assert!(stderr.contains("does not answer"), "{stderr}");
+        }
+        working.write(".hgsub", "");
+        working.assert_same_as_hg(&["status"]);
+    }
+}

@@ -94,6 +94,7 @@ fn a_terminal_has_a_pager_unless_something_forbids_it() {
             ("status --color=no", true),
             ("status --config color.pagermode=off", true),
             ("status --config alias.status='status --pager=no'", false),
+            ("status --config ui.nontty=yes", false),
             ("status --config defaults.status=--pager=no", false),
             ("status nothing", false),
             ("status --rev nothing", false),

@@ -287,6 +287,11 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         ),
         ("ui.strict=yes", "the setting ui.strict"),
         ("profiling.enabled=1", "the setting profiling.enabled"),
+        ("ui.nontty=x", "the setting ui.nontty, which is no boolean"),
+        (
+            "experimental.sparse-read.density-threshold=x",
+            "the setting experimental.sparse-read.density-threshold",
+        ),
         ("templatealias.path x=status", "templatealias.path x"),
     ] {
         let arguments = ["status", "-T", "{path}\\n", "--config", setting];
@@ -300,6 +305,8 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         "extensions.rebase=!nope.py",
         "ui.strict=no",
         "profiling.enabled=no",
+        "ui.nontty=yes",
+        "experimental.sparse-read.density-threshold=.5",
     ] {
         working.assert_same_as_hg(&["status", "-T", "{path}\\n", "--config", setting]);
     }
