@@ -158,6 +158,7 @@ pub(crate) fn status_of<'f>(
         ignore: ignored.clone(),
         now: vigil_stamp::now(),
         audits: true,
+        enters_repositories: !request.unknown,
         is_remembered: recorded.is_remembered,
         ignored_directories: recorded.ignored_directories.clone(),
         line_endings: question.line_endings.clone(),

@@ -309,3 +309,31 @@ fn a_flag_of_a_pattern_is_not_both_set_and_cleared() {
         working.assert_same_as_hg_server(&mut server, &["status", "re:(?aL)a"]);
     }
 }
+
+#[test]
+fn a_wrong_pattern_that_is_subincluded_twice_is_reported_where_it_would_apply() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("d/e/tracked", "1");
+        working.commit("0");
+        for name in ["d/e/new", "d/new", "new"] {
+            working.write(name, "");
+        }
+        working.write(".hgignore", "subinclude:d/.hgignore\n");
+        working.write("d/.hgignore", "subinclude:e/.hgignore\n");
+        working.write("d/e/.hgignore", "re:(\n");
+        for arguments in [
+            &["status"][..],
+            &["status", "-i"],
+            &["status", "-m"],
+            &["status", "new"],
+            &["status", "d/new"],
+            &["status", "d/e/new"],
+            &["status", "-i", "d/e"],
+            &["status", "-i", "new"],
+        ] {
+            working.assert_same_as_hg(arguments);
+            working.assert_same_as_hg_in("d", arguments);
+        }
+    }
+}

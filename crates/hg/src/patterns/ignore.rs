@@ -46,10 +46,14 @@ pub struct Ignore {
 struct Subinclude {
     /// The path of the directory, with a slash at its end; empty for the top.
     prefix: BString,
+    /// The same from the top of the working copy.
+    below: BString,
     root: PathBuf,
     file: PathBuf,
     /// The path of the file as messages show it.
     name: BString,
+    /// Whether a file names it that is included by a relative path: Mercurial fails in Python when it reads this.
+    fails: bool,
     /// The files that led to this one.
     from: Vec<PathBuf>,
     read: OnceLock<Ignore>,
@@ -87,6 +91,8 @@ struct IgnoreReader {
     has_unreadable: bool,
     /// The files that led to those that are read.
     from: Vec<PathBuf>,
+    /// The directory below which the patterns apply, with a slash at its end; empty for the top.
+    below: BString,
     outcome: Arc<Mutex<SubincludeOutcome>>,
     /// The input of the hash of all patterns: for each file its path from the top and the hash of its text.
     hashed: Vec<u8>,
@@ -331,8 +337,10 @@ impl IgnoreReader {
                 continue;
             }
             parts.push(Subinclude {
+                below: bytes!(self.below, prefix),
                 prefix,
                 root: new_root,
+                fails: path_of(&pattern.source).is_relative(),
                 from: self.from.iter().chain([&file]).cloned().collect(),
                 file,
                 name: name.into(),
@@ -360,6 +368,7 @@ impl Subinclude {
         self.read.get_or_init(|| {
             let mut reader = IgnoreReader {
                 from: self.from.clone(),
+                below: self.below.clone(),
                 outcome: self.outcome.clone(),
                 ..IgnoreReader::default()
             };
@@ -373,14 +382,19 @@ impl Subinclude {
             outcome.has_unreadable |= reader.has_unreadable;
             let is_too_much = outcome.files.len() > FILES_MAX || self.from.len() > DEPTH_MAX;
             match compiled {
+                _ if self.fails => {
+                    let said = bytes!("'", self.name, "', which is subincluded where that fails");
+                    outcome.fail(&self.below, Abort::unsupported(said));
+                    Ignore::nothing()
+                }
                 Ok(ignore) if !is_too_much => ignore,
                 Ok(_) => {
                     let message = "too many ignore files include one another";
-                    outcome.fail(&self.prefix, Abort::plain(message));
+                    outcome.fail(&self.below, Abort::plain(message));
                     Ignore::nothing()
                 }
                 Err(abort) => {
-                    outcome.fail(&self.prefix, abort);
+                    outcome.fail(&self.below, abort);
                     Ignore::nothing()
                 }
             }
