@@ -191,6 +191,24 @@ fn ambiguous_commands_and_wrong_aliases_are_reported() {
 }
 
 #[test]
+fn aliases_that_double_their_words_are_refused_before_these_fill_the_memory() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        let doubling = |number: u32| match number {
+            0 => "a0 = status $1$1\n".to_owned(),
+            _ => format!("a{number} = a{} $1$1\n", number - 1),
+        };
+        let aliases: String = (0..60).map(doubling).collect();
+        working.write_config(&format!("[alias]\n{aliases}st = a59\n"));
+        let (_, stderr, _) = working.vigil(&["st", "x"]);
+        assert!(stderr.contains("the words of the alias 'st'"), "{stderr}");
+        // A few are no trouble.
+        working.write_config(&format!("[alias]\n{aliases}st = a2\n"));
+        working.assert_same_as_hg(&["st", "x"]);
+    }
+}
+
+#[test]
 fn with_hgplain_there_are_only_aliases_of_the_command_line() {
     for hg in hg_programs() {
         let mut working = WorkingCopy::new(&hg, false);
