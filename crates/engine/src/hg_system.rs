@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString};
 use parking_lot::Mutex;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::dirstate::{Dirstate, DirstateEntry, Flags};
@@ -109,8 +109,6 @@ pub(crate) struct HgSystemInputs<'a> {
     pub(crate) now: Timestamp,
     /// Whether files may be behind a link or in another repository. Mercurial refuses those when it compares their contents.
     pub(crate) audits: bool,
-    /// Whether files in other repositories are looked at, and not taken for missing.
-    pub(crate) enters_repositories: bool,
     /// Whether the findings are kept for later questions.
     pub(crate) is_remembered: bool,
     /// The directories of recorded files that are ignored, or below one that is; `None` if the scan comes to all of them.
@@ -389,7 +387,6 @@ impl<'a> HgSystem<'a> {
         if self.inputs.audits
             && found != Flag::Link
             && let Some(abort) = outside_of_reach(self.inputs.top, path)
-            && (self.inputs.enters_repositories || !self.is_in_repository(path))
         {
             if self.inputs.line_endings.is_some() {
                 return Err(abort);
@@ -408,12 +405,6 @@ impl<'a> HgSystem<'a> {
             true => Compared::Same,
             false => Compared::Contents,
         })
-    }
-
-    /// Whether `path` is in another repository, as a walk sees it: a link to Mercurial's folder makes none.
-    fn is_in_repository(&self, path: &BStr) -> bool {
-        let mut above = path.find_iter("/").filter_map(|slash| path.get(..slash));
-        above.any(|above| self.is_repository(above.as_bstr()) == Ok(true))
     }
 
     /// Whether the contents are the same; `None` if the committed ones cannot be read, which counts as if the file could not be.

@@ -1,7 +1,5 @@
 //! Files of all kinds, and how they are shown.
 
-use std::path::Path;
-
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
@@ -491,33 +489,5 @@ fn ui_tweakdefaults_changes_the_defaults() {
             stderr.contains("ui.tweakdefaults of a repository"),
             "{stderr}"
         );
-    }
-}
-
-#[test]
-fn a_link_may_make_a_directory_another_repository() {
-    for hg in hg_programs() {
-        let working = WorkingCopy::new(&hg, true);
-        for name in ["a", "d/x", "d/e/y"] {
-            working.write(name, "1");
-        }
-        working.commit("0");
-        working.write("d/x", "22");
-        working.write("d/e/y", "2");
-        let folder = working.home();
-        for target in [folder.as_path(), Path::new("nowhere"), &folder.join("hgrc")] {
-            symlink(target, working.path("d/.hg")).unwrap();
-            for arguments in [
-                &["status"][..],
-                &["status", "-m"],
-                &["status", "-A", "d"],
-                &["status", "d/x"],
-                &["status", "-I", "a"],
-                &["status", "--rev", "null"],
-            ] {
-                working.assert_same_as_hg(arguments);
-            }
-            std::fs::remove_file(working.path("d/.hg")).unwrap();
-        }
     }
 }

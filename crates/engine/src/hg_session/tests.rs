@@ -642,7 +642,6 @@ fn nothing_is_kept_of_a_file_that_could_not_be_read() {
         ignore: Arc::new(Ignored::new(Arc::default(), Arc::default())),
         now: vigil_stamp::now(),
         audits: false,
-        enters_repositories: false,
         is_remembered: true,
         ignored_directories: None,
         line_endings: None,

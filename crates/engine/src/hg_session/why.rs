@@ -276,7 +276,6 @@ fn recorded(
                 ignore: Arc::new(Ignored::new(Arc::default(), Arc::default())),
                 now,
                 audits: false,
-                enters_repositories: false,
                 is_remembered: false,
                 ignored_directories: None,
                 line_endings: None,
