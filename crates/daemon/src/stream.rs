@@ -103,7 +103,7 @@ pub(crate) fn timespec(time: Duration) -> Timespec {
 
 #[cfg(test)]
 mod tests {
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
     use super::*;
     use crate::protocol::frame;
@@ -115,6 +115,11 @@ mod tests {
         (Stream::new(one, 1024), other)
     }
 
+    /// Closes a socket, even if a process that another test is starting has it open for a moment.
+    fn close(socket: OwnedFd) {
+        shutdown(socket, Shutdown::Both).unwrap();
+    }
+
     #[test]
     fn a_frame_that_stays_incomplete_is_late() {
         let (mut stream, other) = pair();
@@ -123,7 +128,7 @@ mod tests {
         assert!(matches!(stream.read(Instant::now()), Err(Broken::Late)));
         send(&other, &bytes[6..], SendFlags::empty()).unwrap();
         assert_eq!(stream.read(Instant::now()).unwrap(), (1, b"body".to_vec()));
-        drop(other);
+        close(other);
         assert!(matches!(stream.read(Instant::now()), Err(Broken::Closed)));
     }
 
@@ -135,7 +140,7 @@ mod tests {
             stream.write(&much, Instant::now()),
             Err(Broken::Late)
         ));
-        drop(other);
+        close(other);
         assert!(matches!(
             stream.write(&much, Instant::now()),
             Err(Broken::Closed)
