@@ -16,7 +16,7 @@ const CHAIN_LEN_MAX: usize = 100;
 const WORDS_LEN_MAX: usize = 1 << 20;
 
 /// The aliases of a configuration, in its order: one may use those before it.
-pub(super) struct Aliases<'c> {
+pub(super) struct CommandAliases<'c> {
     items: Vec<&'c ConfigItem>,
     config: &'c Config,
 }
@@ -34,7 +34,7 @@ enum Command {
 
 /// A command of the command line that is the status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Meaning {
+pub(super) struct StatusCommand {
     /// The name of the command, after which hooks and defaults are named.
     pub(super) name: BString,
     /// The words that each alias on the way adds; that of the command line comes last.
@@ -49,7 +49,7 @@ pub(super) enum NotStatus {
     Wrong(Abort),
 }
 
-impl<'c> Aliases<'c> {
+impl<'c> CommandAliases<'c> {
     /// The aliases of `config`.
     pub(super) fn new(config: &'c Config) -> Self {
         let items = config.section("alias");
@@ -84,9 +84,9 @@ impl<'c> Aliases<'c> {
     ///
     /// # Errors
     /// It means something else, or something is wrong.
-    pub(super) fn meaning(&self, word: &BStr) -> Result<Meaning, NotStatus> {
+    pub(super) fn meaning(&self, word: &BStr) -> Result<StatusCommand, NotStatus> {
         match self.find(word, self.items.len()) {
-            Command::Status => Ok(Meaning {
+            Command::Status => Ok(StatusCommand {
                 name: "status".into(),
                 added: Vec::new(),
             }),
@@ -113,7 +113,7 @@ impl<'c> Aliases<'c> {
                     }
                 }
                 added.reverse();
-                Ok(Meaning {
+                Ok(StatusCommand {
                     name: name.unwrap_or_default(),
                     added,
                 })
@@ -210,7 +210,7 @@ impl<'c> Aliases<'c> {
     }
 }
 
-impl Meaning {
+impl StatusCommand {
     /// Whether this is an alias.
     pub(super) fn is_alias(&self) -> bool {
         !self.added.is_empty()

@@ -10,7 +10,7 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
 use vigil_hg::repository::{self, Repository};
 
-use super::aliases::Aliases;
+use super::aliases::CommandAliases;
 use super::arguments::Arguments;
 use super::color::Colors;
 use super::configuration::{Detailed, failure, of_user, refuse_to_name};
@@ -351,7 +351,7 @@ impl Run<'_> {
             Some(named) => refuse_to_name(named, &root, configuration)?,
             None => configuration?,
         };
-        let [before, now] = [&of_user, &configuration.config].map(Aliases::new);
+        let [before, now] = [&of_user, &configuration.config].map(CommandAliases::new);
         if is_inferred && !now.are_the_same_as(&before) {
             // Mercurial then knows the aliases of both, and which come first depends on more than the configuration.
             return Err(Abort::unsupported("aliases of a repository elsewhere"));

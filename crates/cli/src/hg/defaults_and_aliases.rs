@@ -5,7 +5,7 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
 use vigil_hg::config::{Config, ProcessContext};
 
-use super::aliases::{Aliases, NotStatus};
+use super::aliases::{CommandAliases, NotStatus};
 use super::arguments::Arguments;
 use super::{extensions, settings, shell_words};
 
@@ -34,7 +34,7 @@ pub(super) fn with_configured(
     arguments: &Arguments,
     process: &ProcessContext<'_>,
 ) -> Result<Option<Arguments>, NotMerged> {
-    let aliases = Aliases::new(config);
+    let aliases = CommandAliases::new(config);
     merged(config, &aliases, arguments, process).map_err(
         |wrong| match settings::unsupported_setting(config) {
             Some(unsupported) if wrong.abort.kind != Kind::Unsupported => {
@@ -47,7 +47,7 @@ pub(super) fn with_configured(
 
 fn merged(
     config: &Config,
-    aliases: &Aliases<'_>,
+    aliases: &CommandAliases<'_>,
     arguments: &Arguments,
     process: &ProcessContext<'_>,
 ) -> Result<Option<Arguments>, NotMerged> {
@@ -106,7 +106,9 @@ fn wrong_alias(wrong: Abort, config: &Config, arguments: &Arguments) -> NotMerge
         && !defaults.any(|item| item.name == *command)
         && settings::unsupported_hook(config, command).is_none();
     if !is_plain {
-        return Aliases::new(config).refusal(command.as_bstr()).into();
+        return CommandAliases::new(config)
+            .refusal(command.as_bstr())
+            .into();
     }
     NotMerged {
         abort: wrong,
@@ -141,7 +143,7 @@ fn words_of_defaults(
 /// # Errors
 /// It is an alias, or ambiguous.
 pub(super) fn refuse_alias(config: &Config, command: &BStr) -> Result<(), Abort> {
-    let aliases = Aliases::new(config);
+    let aliases = CommandAliases::new(config);
     match aliases.meaning(command) {
         Ok(meaning) if !meaning.is_alias() => Ok(()),
         // Mercurial looks for the command first.
@@ -152,6 +154,6 @@ pub(super) fn refuse_alias(config: &Config, command: &BStr) -> Result<(), Abort>
 
 /// Whether `command`, which is not the status by its name, may be an alias that means the status.
 pub(super) fn may_be_status(config: &Config, command: &BStr) -> bool {
-    let meaning = Aliases::new(config).meaning(command);
+    let meaning = CommandAliases::new(config).meaning(command);
     !matches!(meaning, Err(NotStatus::Unknown(_)))
 }

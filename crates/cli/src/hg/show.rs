@@ -14,7 +14,7 @@ use super::arguments::Arguments;
 use super::color::{Colors, paint_pieces};
 use super::json::{self, Letters};
 use super::paths::PathDisplay;
-use super::template::{Aliases, Context, Item, Template};
+use super::template::{Context, Item, Template, TemplateAliases};
 use super::unfinished::Unfinished;
 
 /// How the files are printed, unless a format of Vigil's own is asked for.
@@ -45,7 +45,7 @@ impl Format {
                     false => config.section(""),
                 };
                 let items = items.map(|item| (item.name.as_bstr(), item.value.as_bstr()));
-                let aliases = Aliases::read(items).map_err(|declaration| {
+                let aliases = TemplateAliases::read(items).map_err(|declaration| {
                     Abort::unsupported(bytes!("templatealias.", declaration))
                 })?;
                 Template::read(text, cwd, is_configured, &aliases).map(Self::Template)

@@ -11,7 +11,7 @@ use vigil_hg::abort::Abort;
 use super::color::Colors;
 use super::paths::PathDisplay;
 use crate::reply::bytes;
-pub(super) use alias::Aliases;
+pub(super) use alias::TemplateAliases;
 use filters::Filter;
 
 /// A parsed template.
@@ -99,7 +99,7 @@ impl Template {
         text: &BStr,
         cwd: &std::path::Path,
         is_configured: impl Fn(&BStr) -> bool,
-        aliases: &Aliases,
+        aliases: &TemplateAliases,
     ) -> Result<Self, Abort> {
         let refused = || Abort::unsupported(bytes!("the template '", text, "'"));
         if text.find_byte(b'{').is_none() {

@@ -9,7 +9,7 @@ use super::parse;
 
 /// The aliases of a configuration.
 #[derive(Clone, Debug, Default)]
-pub(in crate::hg) struct Aliases(HashMap<BString, Alias>);
+pub(in crate::hg) struct TemplateAliases(HashMap<BString, Alias>);
 
 /// An alias.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Alias {
     pub(super) definition: BString,
 }
 
-impl Aliases {
+impl TemplateAliases {
     /// Reads what is configured: pairs of declaration and definition, of which a later one wins.
     ///
     /// # Errors

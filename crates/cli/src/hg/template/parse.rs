@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use bstr::{BString, ByteSlice};
 use vigil_hg::bytes::is_space;
 
-use super::alias::{Alias, Aliases};
+use super::alias::{Alias, TemplateAliases};
 use super::filters::Filter;
 use super::{Keyword, TemplateExpr};
 
@@ -17,7 +17,7 @@ const DEPTH_MAX: u32 = 32;
 const ALIASED_MAX: usize = 10_000;
 
 /// Parses a template; returns `None` if it is malformed, or uses more than is supported here.
-pub(super) fn template(text: &[u8], aliases: &Aliases) -> Option<Vec<TemplateExpr>> {
+pub(super) fn template(text: &[u8], aliases: &TemplateAliases) -> Option<Vec<TemplateExpr>> {
     let mut parser = Parser {
         rest: text,
         depth: 0,
@@ -33,7 +33,7 @@ pub(super) fn declaration(text: &[u8]) -> Option<(BString, Option<Vec<BString>>)
     let mut parser = Parser {
         rest: text,
         depth: 0,
-        aliases: &Aliases::default(),
+        aliases: &TemplateAliases::default(),
         arguments: HashMap::new(),
         aliased_left: &Cell::new(0),
     };
@@ -64,7 +64,7 @@ pub(super) fn declaration(text: &[u8]) -> Option<(BString, Option<Vec<BString>>)
 struct Parser<'t> {
     rest: &'t [u8],
     depth: u32,
-    aliases: &'t Aliases,
+    aliases: &'t TemplateAliases,
     /// What the arguments of the alias whose definition is parsed stand for.
     arguments: HashMap<BString, TemplateExpr>,
     aliased_left: &'t Cell<usize>,
@@ -364,7 +364,7 @@ mod tests {
             &"{'".repeat(100_000),
         ] {
             assert_eq!(
-                template(text.as_bytes(), &Aliases::default()),
+                template(text.as_bytes(), &TemplateAliases::default()),
                 None,
                 "{text}"
             );
@@ -376,7 +376,7 @@ mod tests {
             let pairs = pairs
                 .iter()
                 .map(|(name, text)| ((*name).into(), (*text).into()));
-            Aliases::read(pairs)
+            TemplateAliases::read(pairs)
         };
         let aliases = read(&[
             ("f(x)", "'{x}{x}'"),
@@ -386,7 +386,7 @@ mod tests {
             ("c", "'{path}\\n' "),
         ]);
         let parsed = |text: &str| template(text.as_bytes(), aliases.as_ref().unwrap());
-        let plain = |text: &str| template(text.as_bytes(), &Aliases::default());
+        let plain = |text: &str| template(text.as_bytes(), &TemplateAliases::default());
         assert_eq!(
             parsed("{f('{path}')}"),
             plain("{'{\"{path}\"}{\"{path}\"}'}")

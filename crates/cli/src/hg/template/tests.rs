@@ -7,8 +7,13 @@ use super::*;
 
 /// Returns the text of a template for a file with an odd name, or `None` if the template is refused.
 fn rendered(text: &str) -> Option<BString> {
-    let template =
-        Template::read(text.into(), Path::new("/"), |_| false, &Aliases::default()).ok()?;
+    let template = Template::read(
+        text.into(),
+        Path::new("/"),
+        |_| false,
+        &TemplateAliases::default(),
+    )
+    .ok()?;
     let config = Config::default();
     let colors = Colors::new(&config, None, true, false, false);
     let context = Context {
