@@ -220,8 +220,8 @@ pub(super) fn line_endings(
 /// Whether the extension fsmonitor is on, and does something where there are no subrepositories.
 fn is_monitored(config: &Config, repository: &Repository) -> bool {
     let mut files = [".hgsubstate", ".hgsub"].into_iter();
-    let has_subrepositories = files.any(|name| stat_path(&repository.root.join(name)).is_ok());
-    has(config, "fsmonitor") && !has_subrepositories
+    let is_there = |name| stat_path(&repository.root.join(name)).is_ok();
+    has(config, "fsmonitor") && !files.any(is_there)
 }
 
 /// Checks the settings that the extension fsmonitor reads as soon as a repository is opened.

@@ -40,10 +40,9 @@ impl Format {
                     let mut templates = config.section("templates");
                     templates.any(|item| item.name == *name)
                 };
-                let items = match text.contains(&b'{') {
-                    true => config.section("templatealias"),
-                    false => config.section(""),
-                };
+                let has_expressions = text.contains(&b'{');
+                let items = config.section("templatealias");
+                let items = items.filter(|_| has_expressions);
                 let items = items.map(|item| (item.name.as_bstr(), item.value.as_bstr()));
                 let aliases = TemplateAliases::read(items).map_err(|declaration| {
                     Abort::unsupported(bytes!("templatealias.", declaration))
