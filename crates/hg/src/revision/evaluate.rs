@@ -621,7 +621,7 @@ impl Evaluation<'_, '_> {
 
     fn tags(&mut self, of: Option<&Expression>) -> Result<Set, Abort> {
         let Some(of) = of else {
-            let found = self.revisions.tagged()?;
+            let found = self.revisions.tagged_with(|_| true)?;
             return self.sorted_if_visible(found);
         };
         if let Some(sought) = self.regular(of)? {

@@ -33,16 +33,6 @@ impl Revisions<'_> {
         Ok(node.filter(|node| !node.is_null()))
     }
 
-    /// Returns the changesets that have tags.
-    pub(super) fn tagged(&self) -> Result<Vec<Target>, Abort> {
-        let mut all = self.all_tags(None)?;
-        all.retain(|name, tag| name != "tip" && !tag.node.is_null());
-        Ok(all
-            .values()
-            .filter_map(|tag| self.find(&tag.node))
-            .collect())
-    }
-
     /// Returns the changesets with a tag whose name is sought.
     ///
     /// # Errors
