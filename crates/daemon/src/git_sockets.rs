@@ -24,7 +24,7 @@ use vigil_linux::stat::{FileType, Stat, lstat_path};
 
 use crate::accept::accept_any;
 use crate::fsmonitor::{NoSocketPath, socket_path};
-use crate::locate::is_same;
+use crate::locate::{is_gone, is_same};
 use crate::protocol::{MonitorDescription, MonitorQuestion};
 use crate::runtime_folder::BACKLOG;
 
@@ -335,9 +335,16 @@ impl GitSockets {
         self.close(&socket.path);
     }
 
-    /// Closes sockets that nobody can find any more, because they were removed or replaced.
+    /// Closes sockets that nobody can find any more, because they were removed or replaced, and forgets which ones were closed
+    /// in folders that are gone.
     pub(crate) fn drop_lost(&self) {
         self.shut_those(|socket| !socket.is_in_place());
+        let closed = self.inner.lock().closed.clone();
+        for path in closed {
+            if path.parent().is_some_and(is_gone) {
+                self.inner.lock().closed.remove(&path);
+            }
+        }
     }
 
     /// Closes and removes all sockets. A question that is still being answered opens none again.
@@ -517,6 +524,20 @@ mod tests {
         }
         assert!(sockets.accept().unwrap().is_none());
         assert!(!sockets.are_waiting_at_shut());
+    }
+
+    #[test]
+    fn what_was_closed_is_forgotten_along_with_its_folder() {
+        let [kept, gone] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [at_kept, at_gone] = [&kept, &gone].map(|folder| folder.path().join("socket"));
+        let sockets = GitSockets::new().unwrap();
+        for path in [&at_kept, &at_gone] {
+            assert!(!sockets.close(path));
+        }
+        gone.close().unwrap();
+        sockets.drop_lost();
+        assert!(matches!(sockets.begin(&at_kept), Err(NotServed::Closed(_))));
+        assert!(sockets.begin(&at_gone).unwrap());
     }
 
     #[test]

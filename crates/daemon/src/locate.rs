@@ -8,6 +8,7 @@ use vigil_engine::hg_session::{is_innermost, root_around};
 use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Search};
+use vigil_linux::Errno;
 use vigil_linux::stat::stat_path;
 
 use crate::declined::{Declined, declined, declined_by};
@@ -76,6 +77,11 @@ pub(crate) fn id_of(path: &Path) -> Option<(u64, u64)> {
 /// Whether both paths lead to the same file or directory.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     one == other || id_of(one).is_some_and(|id| id_of(other) == Some(id))
+}
+
+/// Whether there is certainly nothing at `path`. On any other error, something may be there.
+pub(crate) fn is_gone(path: &Path) -> bool {
+    matches!(stat_path(path), Err(Errno::NOENT | Errno::NOTDIR))
 }
 
 /// Whether `index`, a path as seen from `directory`, is the repository's own index.

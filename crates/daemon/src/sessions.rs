@@ -22,14 +22,14 @@ use vigil_engine::session::{
 };
 use vigil_git::repository::Location;
 use vigil_git::state_place;
-use vigil_linux::stat::stat_path;
-use vigil_linux::{Errno, map, memory};
+use vigil_linux::{map, memory};
 use vigil_model::raw_text::{message_bytes, text_bytes};
 use vigil_store::NoSteps;
 use vigil_watch::WatchedTree;
 
 use crate::ahead::Ahead;
 use crate::declined::Declined;
+use crate::locate::is_gone;
 use crate::panics;
 use crate::protocol::RepositoryDescription;
 use crate::statistics::{Statistics, micros};
@@ -432,11 +432,6 @@ fn not_asked_recently(all: &[KeyedSlot]) -> Vec<Arc<Slot>> {
 /// Declines instead of opening a session, for questions about what is kept.
 fn no_session() -> Result<WorkingCopy, Declined> {
     Err(Declined::ThisTime("nothing is kept of it".into()))
-}
-
-/// Whether there is certainly nothing at `path`. On any other error, something may be there.
-fn is_gone(path: &Path) -> bool {
-    matches!(stat_path(path), Err(Errno::NOENT | Errno::NOTDIR))
 }
 
 impl Slot {
