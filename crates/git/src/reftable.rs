@@ -33,6 +33,9 @@ pub(crate) struct Stack {
     tables: Mutex<Option<(Observation, Tables)>>,
 }
 
+/// The most bytes that are read of a list. git merges tables so that a list names few, in 45 bytes each.
+const LIST_LEN_MAX: u64 = 16 << 20;
+
 /// How often the list is read again because a writer has replaced tables meanwhile.
 const ATTEMPTS_MAX: usize = 8;
 
@@ -123,7 +126,7 @@ impl Stack {
                 Observation::of(&self.list_path).map_err(|error| failed(error.into()))?;
             // A repository without references may have no list yet.
             let list = if observation.exists() {
-                vigil_stamp::file::read(&self.list_path).map_err(failed)?
+                vigil_stamp::file::read_up_to(&self.list_path, LIST_LEN_MAX).map_err(failed)?
             } else {
                 Vec::new()
             };

@@ -19,7 +19,7 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use vigil_linux::Errno;
+use vigil_linux::{Errno, errno};
 use vigil_model::state_layout::docket::DocketError;
 pub use vigil_model::state_layout::table::StateTable;
 
@@ -69,7 +69,7 @@ pub enum NoState {
 
 /// A failed system call.
 #[derive(Debug, thiserror::Error)]
-#[error("could not {operation} {}: {source}", path.display())]
+#[error("could not {operation} {}: {}", path.display(), errno::text_of(source))]
 pub struct IoError {
     /// What was tried.
     pub operation: &'static str,

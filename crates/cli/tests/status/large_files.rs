@@ -359,6 +359,69 @@ fn ignore_files_may_be_too_large() {
 }
 
 #[test]
+fn the_rules_of_a_sparse_checkout_may_be_too_large() {
+    let sandbox = Sandbox::with_history();
+    // Otherwise git looks at their contents, and warns again each time.
+    for name in ["a", "b", "c", "dir/d", "dir/e"] {
+        sandbox.age(name, 100);
+    }
+    sandbox.git(["update-index", "--refresh"]);
+    sandbox.git(["sparse-checkout", "set", "--cone", "dir"]);
+    sandbox.git(["config", "index.sparse", "true"]);
+    sandbox.write("new", "");
+    let rules = "/*\n!/*/\n/dir/\n";
+    for len in [rules.len() as u64, PATTERNS_MAX, LARGER_THAN_MEMORY] {
+        sandbox.write(".git/info/sparse-checkout", rules);
+        extend_with_hole(&sandbox, ".git/info/sparse-checkout", len);
+        assert_same_with_little_memory(&sandbox, &["--no-optional-locks", "status", "-s"]);
+    }
+}
+
+#[test]
+fn long_lists_of_commands_are_counted_where_they_are() {
+    const LEN: u64 = 150 << 20;
+    let sandbox = Sandbox::with_history();
+    sandbox.write(".git/rebase-merge/interactive", "");
+    sandbox.write(".git/rebase-merge/head-name", "refs/heads/main\n");
+    for name in ["done", "git-rebase-todo"].map(|name| format!(".git/rebase-merge/{name}")) {
+        for list in ["pick a\npick b\nexec c\n#", "pick a\npick b\0c\nexec d\n"] {
+            sandbox.write(&name, list);
+            extend_with_hole(&sandbox, &name, LEN);
+            assert_same_with_little_memory(&sandbox, &["status"]);
+        }
+        sandbox.write(&name, "pick a\n");
+    }
+    sandbox.write(".git/rebase-merge/done", "x\n".repeat(20_000_000));
+    assert_same_with_little_memory(&sandbox, &["status"]);
+    sandbox.write(".git/rebase-merge/done", "");
+    for name in ["head-name", "onto", "amend", "orig-head"] {
+        let name = format!(".git/rebase-merge/{name}");
+        extend_with_hole(&sandbox, &name, LEN);
+        assert_same_with_little_memory(&sandbox, &["status"]);
+        sandbox.write(&name, "");
+    }
+}
+
+#[test]
+fn a_list_of_reftables_without_end_is_refused() {
+    let sandbox = Sandbox::initialised(&["--ref-format=reftable"]).with_commits();
+    let list = ".git/reftable/tables.list";
+    extend_with_hole(&sandbox, list, LARGER_THAN_MEMORY);
+    for arguments in [
+        &["status"][..],
+        &["describe", "--all"],
+        &["cat-file", "-t", "HEAD"],
+    ] {
+        let command = sandbox.command(VIGIL, sandbox.top(), arguments);
+        let output = { command }.output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        let path = sandbox.top().join(list);
+        let expected = format!("fatal: unable to read {}: File too large\n", path.display());
+        assert_eq!((output.status.code(), printed), (Some(128), expected));
+    }
+}
+
+#[test]
 fn recorded_files_of_which_nothing_counts_are_not_read() {
     let sandbox = Sandbox::with_history();
     extend_with_hole(&sandbox, "hole", LARGER_THAN_MEMORY / 2);

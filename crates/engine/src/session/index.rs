@@ -1,20 +1,24 @@
 //! The index in a session: the tracked files always, the full index only while something needs it.
 
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::process::thread_builder;
-use vigil_linux::stat::stat_path;
+use vigil_linux::stat::{stat_fd, stat_path};
 use vigil_model::index::{CacheTree, Index};
+use vigil_model::raw_text::text_bytes;
 use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
 use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 
 use super::Session;
 use super::error::SessionError;
 use super::sparse_directories::{self, Presence, WrittenSparse};
+use crate::git_ignore_files::{read_patterns, too_large};
 use crate::state::{self, HeadTree, Recorded, StagedBase};
 use vigil_git::index_file::{self, IndexFile, LoadedIndex, LoadedTree};
 use vigil_git::objects::Objects;
@@ -188,8 +192,7 @@ impl IndexState {
         if !is_wanted {
             return Ok(None);
         }
-        let path = repository.git_dir.join("info/sparse-checkout");
-        let Ok(rules) = vigil_stamp::file::read(&path) else {
+        let Some(rules) = read_sparse_rules(repository, warnings) else {
             return Ok(None);
         };
         let checkout = SparseCheckout::parse(&rules, true, settings.ignore_case);
@@ -204,6 +207,20 @@ impl IndexState {
         let is_sparse = checkout.is_cone() && (self.written_sparse.is_some() || may_become_sparse);
         Ok(is_sparse.then_some(checkout))
     }
+}
+
+/// Reads the rules of the sparse checkout. `None` if they cannot be read, or are too large, of which git warns.
+fn read_sparse_rules(repository: &Repository, warnings: &mut Vec<BString>) -> Option<Vec<u8>> {
+    let path = repository.git_dir.join("info/sparse-checkout");
+    let file = vigil_stamp::file::open(&path).ok()?;
+    let stat = stat_fd(file.as_fd()).ok()?;
+    let rules = read_patterns(file, &stat).ok()?;
+    if rules.is_none() {
+        let shown = repository.shown(&path).as_os_str().as_bytes();
+        let text = format!("warning: {}", too_large(shown.as_bstr()));
+        warnings.push(text_bytes(&text));
+    }
+    rules
 }
 
 impl Session {

@@ -1,5 +1,7 @@
 //! The todo list of an interactive rebase (git-rebase(1), "INTERACTIVE MODE").
 
+use std::collections::VecDeque;
+
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
@@ -8,6 +10,7 @@ use crate::config::Config;
 use crate::objects::Objects;
 use crate::refs::Refs;
 use crate::repository::Repository;
+use vigil_model::c_string::until_nul;
 use vigil_model::white_space;
 
 /// How many commands of each list the long format shows.
@@ -47,17 +50,23 @@ pub(super) fn read_todo(
     objects: &Objects,
 ) -> Result<Todo, Error> {
     let comment = comment_prefix(&repo.config);
-    let lines: Vec<&[u8]> = commands(text, comment.as_ref()).collect();
-    let shown = |lines: Option<&[&[u8]]>| {
-        let lines = lines.unwrap_or_default().iter();
-        lines
-            .map(|line| with_short_ids(line.as_bstr(), repo, refs, objects))
-            .collect::<Result<Vec<_>, _>>()
-    };
+    let (mut count, mut first, mut last) = (0_usize, Vec::new(), VecDeque::new());
+    for line in commands(text, comment.as_ref()) {
+        count = count.saturating_add(1);
+        if first.len() < SHOWN {
+            first.push(line);
+        }
+        if last.len() == SHOWN {
+            last.pop_front();
+        }
+        last.push_back(line);
+    }
+    // For git a line is a C string.
+    let shown = |line| with_short_ids(until_nul(line).as_bstr(), repo, refs, objects);
     Ok(Todo {
-        count: lines.len(),
-        first: shown(lines.get(..SHOWN.min(lines.len())))?,
-        last: shown(lines.get(lines.len().saturating_sub(SHOWN)..))?,
+        count,
+        first: first.into_iter().map(shown).collect::<Result<_, _>>()?,
+        last: last.into_iter().map(shown).collect::<Result<_, _>>()?,
     })
 }
 

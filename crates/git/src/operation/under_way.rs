@@ -15,6 +15,7 @@ use crate::refs::{self, Raw, Refs};
 use crate::repository::Repository;
 use vigil_model::c_string::until_nul;
 use vigil_model::raw_text::{raw, text_bytes};
+use vigil_stamp::file::{Contents, read_or_map};
 
 /// The list of the commands that are left when several commits are picked or reverted.
 const SEQUENCER_LIST: &str = "sequencer/todo";
@@ -137,7 +138,7 @@ impl OperationState {
 
 /// Returns what git writes in any format if there is a list of the sequencer's commands that cannot be read.
 pub fn sequencer_complaint(repo: &Repository) -> Option<BString> {
-    let error = vigil_stamp::file::read(&repo.git_dir.join(SEQUENCER_LIST)).err()?;
+    let error = read_or_map(&repo.git_dir.join(SEQUENCER_LIST)).err()?;
     let is_absent = [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind());
     (!is_absent).then(|| {
         let name = repo.name_in_git_dir(SEQUENCER_LIST);
@@ -168,8 +169,8 @@ impl OperationReader<'_> {
         stat_path(&self.repo.git_dir.join(name)).is_ok()
     }
 
-    fn read(&self, name: &str) -> Option<Vec<u8>> {
-        vigil_stamp::file::read(&self.repo.git_dir.join(name)).ok()
+    fn read(&self, name: &str) -> Option<Contents> {
+        read_or_map(&self.repo.git_dir.join(name)).ok()
     }
 
     fn abbreviate(&self, id: &ObjectId) -> Result<BString, Error> {
@@ -196,7 +197,7 @@ impl OperationReader<'_> {
     }
 
     fn commands(&self) -> Result<Commands, Error> {
-        let list = |name: &str| match vigil_stamp::file::read(&self.repo.git_dir.join(name)) {
+        let list = |name: &str| match read_or_map(&self.repo.git_dir.join(name)) {
             Ok(text) => read_todo(&text, self.repo, self.refs, self.objects).map(Some),
             Err(reason) => match reason.kind() {
                 ErrorKind::NotFound | ErrorKind::IsADirectory => Ok(None),
@@ -221,12 +222,11 @@ impl OperationReader<'_> {
         ) else {
             return Ok(false);
         };
-        let line = |name: &str| self.read(name).map(first_line);
-        let (Some(amend), Some(rebase_orig_head)) =
-            (line("rebase-merge/amend"), line("rebase-merge/orig-head"))
-        else {
+        let names = ["rebase-merge/amend", "rebase-merge/orig-head"];
+        let [Some(amend), Some(rebase_orig_head)] = names.map(|name| self.read(name)) else {
             return Ok(false);
         };
+        let (amend, rebase_orig_head) = (first_line(&amend), first_line(&rebase_orig_head));
         Ok(if amend == rebase_orig_head {
             amend != head.to_string()
         } else {
@@ -335,8 +335,7 @@ fn shortened(reference: &BStr) -> &[u8] {
         .unwrap_or(reference)
 }
 
-fn first_line(mut text: Vec<u8>) -> BString {
+fn first_line(text: &[u8]) -> &BStr {
     let end = text.find_byte(b'\n').unwrap_or(text.len());
-    text.truncate(end);
-    text.into()
+    text.get(..end).unwrap_or_default().as_bstr()
 }

@@ -1,9 +1,10 @@
 //! Why a reference could not be read.
 
 use std::path::{Path, PathBuf};
-use vigil_model::raw_text::{raw, raw_path};
 
 use bstr::BString;
+use vigil_linux::errno;
+use vigil_model::raw_text::{raw, raw_path};
 
 use crate::reftable;
 
@@ -11,7 +12,7 @@ use crate::reftable;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file that cannot be read.
-    #[error("unable to read {}: {source}", raw_path(path))]
+    #[error("unable to read {}: {}", raw_path(path), errno::text_of(source))]
     Read {
         /// The file.
         path: PathBuf,

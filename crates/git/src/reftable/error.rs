@@ -1,13 +1,15 @@
 //! Why reftables could not be read.
 
 use std::path::PathBuf;
+
+use vigil_linux::errno;
 use vigil_model::raw_text::raw_path;
 
 /// Why a stack of reftables could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file that cannot be read.
-    #[error("unable to read {}: {source}", raw_path(path))]
+    #[error("unable to read {}: {}", raw_path(path), errno::text_of(source))]
     Read {
         /// The file.
         path: PathBuf,
