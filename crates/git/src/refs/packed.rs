@@ -253,13 +253,13 @@ impl Packed {
         some
     }
 
-    /// Returns the record named `name`.
+    /// Returns the record named `name`. What is wrong with others is no error, as for git.
     pub(crate) fn find(&self, name: &BStr) -> Result<Option<Record<'_>>, Error> {
-        Ok(self
-            .from(name)
-            .next()
-            .transpose()?
-            .filter(|record| record.name == name))
+        let at = self.from(name).offset();
+        match at.filter(|at| self.name_at(*at) == name) {
+            Some(at) => self.record(at),
+            None => Ok(None),
+        }
     }
 
     /// Returns the records from `name` on, in byte order.
@@ -338,14 +338,21 @@ pub(crate) struct Records<'a> {
     at: usize,
 }
 
+impl Records<'_> {
+    /// Returns where the next record starts in the bytes.
+    fn offset(&self) -> Option<usize> {
+        match &self.packed.order {
+            Some(order) => order.get(self.at).copied(),
+            None => Some(self.at),
+        }
+    }
+}
+
 impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let record = match &self.packed.order {
-            Some(order) => self.packed.record(*order.get(self.at)?),
-            None => self.packed.record(self.at),
-        };
+        let record = self.packed.record(self.offset()?);
         match (&record, &self.packed.order) {
             (Ok(Some(_)), Some(_)) => self.at += 1,
             (Ok(Some(found)), None) => self.at = found.next,
@@ -470,6 +477,22 @@ mod tests {
             let mut all = packed.from("".into());
             assert!(all.next().unwrap().is_ok() && all.next().unwrap().is_err());
         }
+    }
+
+    #[test]
+    fn a_damaged_record_hides_no_other() {
+        let packed = parse(&format!(
+            "# pack-refs with: peeled fully-peeled sorted \n{} refs/tags/b\n^junk\n{} refs/tags/d\n",
+            id(1),
+            id(2)
+        ));
+        let packed = packed.unwrap();
+        for absent in ["refs/tags/a", "refs/tags/c", "refs/tags/e"] {
+            assert!(packed.find(absent.into()).unwrap().is_none(), "{absent}");
+        }
+        let found = packed.find("refs/tags/d".into()).unwrap().unwrap();
+        assert_eq!(found.id.to_string(), id(2));
+        assert!(packed.find("refs/tags/b".into()).is_err());
     }
 
     #[test]
