@@ -2,6 +2,7 @@
 
 mod builder;
 pub mod kinds;
+mod other_repositories;
 mod walk;
 
 use std::borrow::Cow;
@@ -28,6 +29,7 @@ use vigil_scan::{
 
 use self::builder::{StatusBuilder, UnrecordedFiles};
 use self::kinds::Lists;
+use self::other_repositories::OtherRepositories;
 use self::walk::Walk;
 use crate::hg_system::{HgSystem, HgSystemInputs, Ignored};
 
@@ -186,13 +188,17 @@ pub(crate) fn status_of<'f>(
         lists_clean: request.clean,
         status: HgStatus::default(),
     };
-    let nested = match request.unknown || request.ignored {
-        true => builder.nested_repositories(ignored.directories()),
-        false => PathSet::default(),
+    let others = match request.unknown || request.ignored {
+        true => OtherRepositories::of(&builder, ignored.directories()),
+        false => OtherRepositories::default(),
     };
+    let nested = &others.nested;
     // Unless unknown files are asked for, Mercurial looks for recorded files even in nested repositories.
-    let gone_with = request.unknown.then_some(&nested);
+    let gone_with = request.unknown.then_some(nested);
     builder.add_tracked(&findings, recorded.special, gone_with);
+    if request.unknown {
+        others.refuse_to_read(&builder);
+    }
     // The walk comes before any comparison.
     builder.status.failure = unseen(&findings, &repository.root).or_else(|| system.failure());
     let named = unrecorded_names(question);
@@ -200,7 +206,7 @@ pub(crate) fn status_of<'f>(
     let subincludes = ignored.patterns.take_subinclude_outcome();
     let below = subincludes.failed_below.as_bstr();
     let is_named_below = named.iter().any(|path| path.starts_with(below));
-    let found = builder.add_unrecorded(findings, request.unknown, request.ignored, &nested, below);
+    let found = builder.add_unrecorded(findings, request.unknown, request.ignored, nested, below);
     builder.add_bad_names();
     // If ignored files, or only files by name, are asked for, Mercurial looks up only what it finds in the patterns, not the
     // directories on the way. It enters no other repository.

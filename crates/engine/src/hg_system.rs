@@ -21,8 +21,8 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::dirstate::{Dirstate, DirstateEntry, Flags};
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
-use vigil_hg::patterns::outside_of_reach;
-use vigil_hg::stored::{Flag, Manifest, Store};
+use vigil_hg::patterns::{DirectoriesInReach, outside_of_reach};
+use vigil_hg::stored::{Flag, Manifest, ManifestEntry, Store};
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_hg::working_file;
 use vigil_linux::Errno;
@@ -108,6 +108,7 @@ pub(crate) struct HgSystemInputs<'a> {
     /// A time before anything was looked at.
     pub(crate) now: Timestamp,
     /// Whether files may be behind a link or in another repository. Mercurial refuses those when it compares their contents.
+    /// A walk for unknown files comes to none, except where a link makes a directory another repository.
     pub(crate) audits: bool,
     /// Whether the findings are kept for later questions.
     pub(crate) is_remembered: bool,
@@ -140,6 +141,10 @@ pub(crate) struct HgSystem<'a> {
     look_again: Mutex<BTreeSet<BString>>,
     /// Directories with recorded files that are other repositories.
     nested: Mutex<Vec<BString>>,
+    /// Directories with recorded files and a link called `.hg`.
+    linked: Mutex<Vec<BString>>,
+    /// Directories above files that were compared.
+    in_reach: DirectoriesInReach,
     /// What the dirstate says about directories that Mercurial listed.
     listed: MercurialListings<'a>,
 }
@@ -158,6 +163,8 @@ impl<'a> HgSystem<'a> {
             unsure: Mutex::default(),
             look_again: Mutex::default(),
             nested: Mutex::default(),
+            linked: Mutex::default(),
+            in_reach: DirectoriesInReach::default(),
         }
     }
 
@@ -211,6 +218,14 @@ impl<'a> HgSystem<'a> {
     /// Takes the reason why the first file could not be compared, in Mercurial's words.
     pub(crate) fn failure(&self) -> Option<Abort> {
         self.failure.lock().take().map(|(_, abort)| abort)
+    }
+
+    /// Notes that the file at `path` could not be compared, and why.
+    fn fail(&self, path: &BStr, abort: Abort) {
+        let mut failure = self.failure.lock();
+        if failure.as_ref().is_none_or(|(known, _)| path < *known) {
+            *failure = Some((path.to_owned(), abort));
+        }
     }
 
     /// Takes the files whose stat data do not decide, each with what it was [compared with](Self::compared_with).
@@ -300,6 +315,11 @@ impl<'a> HgSystem<'a> {
         self.nested.lock().clone()
     }
 
+    /// Returns the directories with recorded files, as far as they were listed, that have a link called `.hg`.
+    pub(crate) fn linked_repositories(&self) -> Vec<BString> {
+        self.linked.lock().clone()
+    }
+
     /// Whether the file at `path`, whose stat data is `stat`, is as in the first parent; `None` if it cannot be read.
     pub(crate) fn is_as_in_parent(&self, path: &BStr, stat: &Stat) -> Option<bool> {
         if !stat.is_symlink() && self.is_too_long(path, stat.size) {
@@ -384,18 +404,15 @@ impl<'a> HgSystem<'a> {
         }
         // Mercurial checks the path only here, when it reads the file, which it does only if the size is the same. It reads the
         // target of a link without this check.
-        if self.inputs.audits
-            && found != Flag::Link
-            && let Some(abort) = outside_of_reach(self.inputs.top, path)
-        {
-            if self.inputs.line_endings.is_some() {
-                return Err(abort);
+        if self.inputs.audits && found != Flag::Link {
+            let outside = self.in_reach.outside_of_reach(self.inputs.top, path);
+            if let Some(abort) = outside {
+                let len = u64::try_from(contents.len()).unwrap_or(u64::MAX);
+                return match self.is_read(path, &entry, len)? {
+                    true => Err(abort),
+                    false => Ok(Compared::Contents),
+                };
             }
-            let len = self.inputs.store.contents_len(path, &entry.node)?;
-            return match Ok(len) == u64::try_from(contents.len()) {
-                true => Err(abort),
-                false => Ok(Compared::Contents),
-            };
         }
         let is_same = self
             .inputs
@@ -405,6 +422,26 @@ impl<'a> HgSystem<'a> {
             true => Compared::Same,
             false => Compared::Contents,
         })
+    }
+
+    /// Whether Mercurial reads a file of `len` bytes to compare it with the committed `entry`. It reads none of another length.
+    fn is_read(&self, path: &BStr, entry: &ManifestEntry, len: u64) -> Result<bool, Abort> {
+        let is_converted = self.inputs.line_endings.is_some();
+        Ok(is_converted || self.inputs.store.contents_len(path, &entry.node)? == len)
+    }
+
+    /// Fails for the file at `path`, whose stat data is `stat`, if Mercurial would read it in order to compare it: it refuses to
+    /// because of a directory above.
+    pub(crate) fn refuse_to_read(&self, path: &BStr, stat: &Stat) {
+        let is_refused = || {
+            let entry = self.manifest().ok()?.get(path)?;
+            let is_same_kind = entry.flag == flag_of(stat) && entry.flag != Flag::Link;
+            (is_same_kind && self.is_read(path, &entry, stat.size).ok()?).then_some(())
+        };
+        let refused = is_refused().and_then(|()| outside_of_reach(self.inputs.top, path));
+        if let Some(abort) = refused {
+            self.fail(path, abort);
+        }
     }
 
     /// Whether the contents are the same; `None` if the committed ones cannot be read, which counts as if the file could not be.
@@ -419,10 +456,7 @@ impl<'a> HgSystem<'a> {
             }
             Err(abort) => {
                 self.failures.fetch_add(1, Ordering::Relaxed);
-                let mut failure = self.failure.lock();
-                if failure.as_ref().is_none_or(|(known, _)| path < *known) {
-                    *failure = Some((path.to_owned(), abort));
-                }
+                self.fail(path, abort);
                 Some(false)
             }
         }
@@ -574,12 +608,18 @@ impl System for HgSystem<'_> {
         if is_nested {
             self.nested.lock().push(directory.path.to_owned());
         }
+        let is_linked = own.is_some_and(|own| own.kind == EntryKind::Symlink)
+            && !directory.path.is_empty()
+            && directory.tracked.is_some();
+        if is_linked {
+            self.linked.lock().push(directory.path.to_owned());
+        }
         // Every scan must report nested repositories, and, unless they are known, ignored subdirectories: so the findings here are
         // not kept. Another process may not know the subdirectories, so it must not remember the directory either.
         let mut subdirs = directory.tracked.into_iter().flat_map(Directory::subdirs);
         let has_ignored = self.inputs.is_remembered
             && subdirs.any(|sub| above.is_ignored(join(directory.path, sub.name()).as_ref(), true));
-        let file = match (is_nested, has_ignored) {
+        let file = match (is_nested || is_linked, has_ignored) {
             (false, false) => RulesFile::Absent,
             (false, true) if self.inputs.ignored_directories.is_some() => RulesFile::Young,
             _ => RulesFile::Unproven,

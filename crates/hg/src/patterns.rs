@@ -27,4 +27,6 @@ pub use line::{IgnoreLine, ignore_line};
 pub use matcher::{Matcher, MatcherQuestion, refers_to_files};
 pub use portion::{Nearest, Portion};
 pub use regular::{RegexError, count_groups, searched, translate};
-pub use user_paths::{canonical, from_top, leads_out_of_reach, outside_of_reach, shown_from};
+pub use user_paths::{
+    DirectoriesInReach, canonical, from_top, leads_out_of_reach, outside_of_reach, shown_from,
+};

@@ -1,6 +1,7 @@
 //! Mercurial working copies behind a daemon: it prints the same bytes, at once after each change.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -852,5 +853,51 @@ fn a_recorded_file_below_a_folder_of_git_is_seen_to_change() {
         assert_same();
         std::fs::remove_dir_all(working.path("g/.git")).unwrap();
         assert_same();
+    }
+}
+
+#[test]
+fn the_daemon_sees_a_link_that_makes_a_directory_another_repository() {
+    for hg in hg_programs() {
+        let served = WithDaemon::new(&hg);
+        let working = &served.working;
+        working.write(".hgignore", "syntax: glob\nout\n.hg\n");
+        for name in ["a", "d/x", "d/e/y", "d/out/z", "d/f/z"] {
+            working.write(name, "1");
+        }
+        working.hg(&["add", "-q", "d/out/z"]);
+        working.commit("0");
+        // The same, other contents of the same length, another length.
+        for (name, contents) in [("d/x", "1"), ("d/e/y", "2"), ("d/f/z", "33")] {
+            working.write(name, contents);
+        }
+        let same = || {
+            for question in [
+                &["hg", "status"][..],
+                &["hg", "status", "-m"],
+                &["hg", "status", "-A"],
+                &["hg", "status", "-X", "a"],
+                &["prompt"],
+            ] {
+                served.assert_same_without_daemon(question, &[]);
+                working.assert_same_as_hg(&["status"]);
+            }
+        };
+        same();
+        same();
+        let outside = working.home();
+        for directory in ["d", "d/e", "d/f", "d/out"] {
+            let link = working.path(directory).join(".hg");
+            symlink("nowhere", &link).unwrap();
+            same();
+            std::fs::remove_file(&link).unwrap();
+            symlink(&outside, &link).unwrap();
+            same();
+            working.write("d/e/new", "");
+            same();
+            std::fs::remove_file(working.path("d/e/new")).unwrap();
+            std::fs::remove_file(&link).unwrap();
+            same();
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Files of all kinds, and how they are shown.
 
+use std::path::Path;
+
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
@@ -489,5 +491,51 @@ fn ui_tweakdefaults_changes_the_defaults() {
             stderr.contains("ui.tweakdefaults of a repository"),
             "{stderr}"
         );
+    }
+}
+
+#[test]
+fn a_link_may_make_a_directory_another_repository() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write(".hgignore", "syntax: glob\nout\nx/.hg\n");
+        for name in ["a", "d/x", "d/e/y", "d/out/z", "x/y"] {
+            working.write(name, "1");
+        }
+        working.commit("0");
+        working.hg(&["add", "d/out/z"]);
+        working.hg(&["commit", "-q", "-m", "1", "-d", "0 0"]);
+        let questions = [
+            &["status"][..],
+            &["status", "-m"],
+            &["status", "-A"],
+            &["status", "-i"],
+            &["status", "-A", "d"],
+            &["status", "d/x"],
+            &["status", "-I", "a"],
+            &["status", "re:d/e"],
+            &["status", "--rev", "null"],
+        ];
+        let folder = working.home();
+        for directory in ["d", "d/out", "x"] {
+            for target in [folder.as_path(), Path::new("nowhere"), &folder.join("hgrc")] {
+                let link = working.path(directory).join(".hg");
+                symlink(target, &link).unwrap();
+                for contents in ["1", "2", "333"] {
+                    for name in ["d/x", "d/e/y", "x/y"] {
+                        working.write(name, contents);
+                    }
+                    for arguments in questions {
+                        working.assert_same_as_hg(arguments);
+                    }
+                }
+                std::fs::remove_file(link).unwrap();
+            }
+        }
+        working.hg(&["init", "d"]);
+        symlink(&folder, working.path("d/e/.hg")).unwrap();
+        for arguments in questions {
+            working.assert_same_as_hg(arguments);
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Puts what a scan found into the lists of a status, as Mercurial's verdicts have it.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -11,7 +10,7 @@ use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::{Dirstate, DirstateEntry};
 use vigil_hg::patterns::{Matcher, outside_of_reach};
 use vigil_hg::verdict::{Verdict, verdict};
-use vigil_linux::stat::{FileType, Stat, lstat_path, stat_path};
+use vigil_linux::stat::{FileType, Stat, lstat_path};
 use vigil_linux::{Errno, errno};
 use vigil_model::path::directory_len;
 use vigil_model::path_set::PathSet;
@@ -32,14 +31,14 @@ pub(super) enum UnrecordedFiles {
 }
 
 /// A file in the dirstate.
-struct RecordedFile<'d> {
+pub(super) struct RecordedFile<'d> {
     path: &'d BStr,
     entry: &'d DirstateEntry,
     is_copy: bool,
 }
 
 impl<'d> RecordedFile<'d> {
-    fn numbered(dirstate: &'d Dirstate, number: usize) -> Option<Self> {
+    pub(super) fn numbered(dirstate: &'d Dirstate, number: usize) -> Option<Self> {
         let (path, entry) = dirstate.get(number)?;
         Some(Self {
             path,
@@ -49,7 +48,7 @@ impl<'d> RecordedFile<'d> {
     }
 
     /// Returns the verdict if the file was `seen` on disk, or is gone.
-    fn verdict(&self, seen: Option<&Stat>, now: Timestamp) -> Verdict {
+    pub(super) fn verdict(&self, seen: Option<&Stat>, now: Timestamp) -> Verdict {
         verdict(self.entry, self.is_copy, seen, now)
     }
 }
@@ -75,37 +74,6 @@ impl StatusBuilder<'_> {
     /// Returns whether the recorded file `path` is looked up, if only names are.
     fn is_looked_up(&self, path: &BStr) -> bool {
         self.matcher.is_exact(path) && !self.matcher.names_subrepository(path)
-    }
-
-    /// Returns the directories that are other repositories. Nothing in them is looked at, recorded or not.
-    pub(super) fn nested_repositories(&self, ignored: Vec<BString>) -> PathSet<BString> {
-        let mut all: BTreeSet<BString> = self.system.nested_repositories().into_iter().collect();
-        let top = &self.system.inputs.top;
-        let is_repository = |path: &[u8]| {
-            let folder = top.join(OsStr::from_bytes(path)).join(".hg");
-            stat_path(&folder).is_ok_and(|stat| stat.is_dir())
-        };
-        // The scan did not list ignored directories.
-        if let Some(known) = &self.system.inputs.ignored_directories {
-            all.extend(known.iter().filter(|path| is_repository(path)).cloned());
-            return PathSet::new(all.into_iter().collect());
-        }
-        for directory in ignored {
-            let mut previous = BString::default();
-            for (path, _) in self.dirstate.below(directory.as_bstr()) {
-                let parent = vigil_model::path::parent(path);
-                if parent == previous {
-                    continue;
-                }
-                previous = parent.to_owned();
-                let above = parent
-                    .find_iter("/")
-                    .filter_map(|slash| parent.get(..slash));
-                let above = above.chain([parent.as_bytes()]);
-                all.extend(above.filter(|path| is_repository(path)).map(BString::from));
-            }
-        }
-        PathSet::new(all.into_iter().collect())
     }
 
     /// Takes the recorded files into the answer. Those in the directories `gone_with` count as missing.
@@ -245,7 +213,7 @@ impl StatusBuilder<'_> {
         }
     }
 
-    fn look_at(&self, path: &BStr) -> Result<Stat, Errno> {
+    pub(super) fn look_at(&self, path: &BStr) -> Result<Stat, Errno> {
         lstat_path(&self.system.inputs.top.join(OsStr::from_bytes(path)))
     }
 

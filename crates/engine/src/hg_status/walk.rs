@@ -50,6 +50,11 @@ impl<'w> Walk<'w> {
         begins_at.map(PathSet::as_slice).unwrap_or_default()
     }
 
+    /// Whether it enters ignored directories, too.
+    pub(super) fn enters_ignored(&self) -> bool {
+        self.enters_ignored
+    }
+
     /// Whether it may come to, or begin at, a path below `directory`, which is the top or has a slash at its end.
     pub(super) fn may_come_to(&self, directory: &BStr) -> bool {
         self.begins_at.as_ref().is_none_or(|all| {

@@ -1,7 +1,9 @@
 //! Converts paths between the form that a user sees, relative to the working directory, and paths from the top.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::Errno;
@@ -33,7 +35,8 @@ pub(super) fn canonical_with(
 ) -> Result<BString, Abort> {
     let below = below(root, cwd, name)?;
     let path = below.as_bstr();
-    match wrong_name(path).or_else(|| behind(root, path, subrepositories)) {
+    let behind = || behind(root, path, directories(path), subrepositories);
+    match wrong_name(path).or_else(behind) {
         Some(error) => Err(error),
         None => Ok(below),
     }
@@ -113,7 +116,34 @@ fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
 /// Returns why nothing is reported for `path`, or `None` if it can be: it leads into Mercurial's own folder, through a
 /// link, or into another repository.
 pub fn outside_of_reach(root: &Path, path: &BStr) -> Option<Abort> {
-    wrong_name(path).or_else(|| behind(root, path, &Subrepositories::default()))
+    let behind = || behind(root, path, directories(path), &Subrepositories::default());
+    wrong_name(path).or_else(behind)
+}
+
+/// Directories that are known to be within reach, for questions about many files at one time.
+#[derive(Debug, Default)]
+pub struct DirectoriesInReach(RwLock<HashSet<BString>>);
+
+impl DirectoriesInReach {
+    /// Does the same as [`outside_of_reach`], but looks at no directory twice unless it leads out of reach.
+    pub fn outside_of_reach(&self, root: &Path, path: &BStr) -> Option<Abort> {
+        if let Some(error) = wrong_name(path) {
+            return Some(error);
+        }
+        let new: Vec<&BStr> = {
+            let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            let above = path.rfind_iter("/").filter_map(|slash| path.get(..slash));
+            let above = above.map(BStr::new);
+            above.take_while(|above| !known.contains(*above)).collect()
+        };
+        let from_top = new.iter().rev().copied();
+        let outside = behind(root, path, from_top, &Subrepositories::default());
+        if outside.is_none() && !new.is_empty() {
+            let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            known.extend(new.into_iter().map(BStr::to_owned));
+        }
+        outside
+    }
 }
 
 /// Returns what is wrong with a path, judged by its text alone.
@@ -172,10 +202,21 @@ fn is_short_for_own(name: &[u8]) -> bool {
     })
 }
 
-fn behind(root: &Path, path: &BStr, subrepositories: &Subrepositories) -> Option<Abort> {
-    let mut is_within = false;
+/// The directories above `path`, from the top down.
+fn directories(path: &BStr) -> impl Iterator<Item = &BStr> {
     let above = path.find_iter("/").filter_map(|slash| path.get(..slash));
-    for above in above.map(BStr::new) {
+    above.map(BStr::new)
+}
+
+/// Returns how one of the directories `above` the `path` leads out of reach.
+fn behind<'p>(
+    root: &Path,
+    path: &BStr,
+    above: impl Iterator<Item = &'p BStr>,
+    subrepositories: &Subrepositories,
+) -> Option<Abort> {
+    let mut is_within = false;
+    for above in above {
         let message = match way_out(root, above) {
             // What is below cannot be looked at either, and the text may go on without end.
             Err(_) => return None,
