@@ -71,13 +71,24 @@ impl<'c> CommandAliases<'c> {
 
     /// Returns the refusal of `word`, which may be an alias.
     pub(super) fn refusal(&self, word: &BStr) -> Abort {
-        let named = |item: &&&ConfigItem| names(&item.name).any(|name| name == *word);
-        let begins = |item: &&&ConfigItem| names(&item.name).any(|name| name.starts_with(word));
-        let mut items = self.items.iter();
-        match items.clone().rfind(named).or_else(|| items.find(begins)) {
+        match self.likely(word) {
             Some(item) => refusal_of(item),
             None => Abort::unsupported(bytes!("the command '", word, "'")),
         }
+    }
+
+    /// Whether `word` is an alias, or the beginning of one.
+    pub(super) fn may_have(&self, word: &BStr) -> bool {
+        self.likely(word).is_some()
+    }
+
+    /// Returns the alias that `word` names or begins.
+    fn likely(&self, word: &BStr) -> Option<&ConfigItem> {
+        let named = |item: &&&ConfigItem| names(&item.name).any(|name| name == *word);
+        let begins = |item: &&&ConfigItem| names(&item.name).any(|name| name.starts_with(word));
+        let mut items = self.items.iter();
+        let found = items.clone().rfind(named).or_else(|| items.find(begins));
+        found.copied()
     }
 
     /// Returns what the command `word` means, which must be the status.

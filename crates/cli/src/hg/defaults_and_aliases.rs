@@ -152,6 +152,18 @@ pub(super) fn refuse_alias(config: &Config, command: &BStr) -> Result<(), Abort>
     }
 }
 
+/// Refuses `command`, which does not surely mean the status, if it may be an alias.
+///
+/// # Errors
+/// It may be one.
+pub(super) fn refuse_other_alias(config: &Config, command: &BStr) -> Result<(), Abort> {
+    let aliases = CommandAliases::new(config);
+    match aliases.may_have(command) {
+        true => Err(aliases.refusal(command)),
+        false => Ok(()),
+    }
+}
+
 /// Whether `command`, which is not the status by its name, may be an alias that means the status.
 pub(super) fn may_be_status(config: &Config, command: &BStr) -> bool {
     let meaning = CommandAliases::new(config).meaning(command);

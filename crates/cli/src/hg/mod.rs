@@ -58,7 +58,7 @@ pub(crate) use by_daemon::{start_for, wants_daemon, watched};
 pub(crate) use complaint::complain;
 use configuration::Detailed;
 pub(crate) use daemon_writer::answer_from_session;
-use defaults_and_aliases::{may_be_status, refuse_alias};
+use defaults_and_aliases::{may_be_status, refuse_alias, refuse_other_alias};
 use early_options::EarlyOptions;
 pub(crate) use open::{Opened, open, places, state_places, state_report, state_verification};
 use options::{HelpStyle, SYNOPSIS, StatusOptions};
@@ -90,7 +90,8 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Outcome {
             run_parsed(&parsed, arguments, environment)
         }
         Ok(parsed) => {
-            let unknown = UsageError::unknown_command(parsed.command.as_bstr());
+            let mut unknown = UsageError::unknown_command(parsed.command.as_bstr());
+            unknown.command = Some(parsed.command);
             refused(unknown, arguments, environment).into()
         }
         Err(wrong) => refused(wrong, arguments, environment).into(),
@@ -172,7 +173,8 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
             let config = &read.config;
             let (wrong, refused) = match wrong.command.as_ref().map(|command| command.as_bstr()) {
                 Some(command) if !is_status(command) && !may_be_status(config, command) => {
-                    (UsageError::unknown_command(command), Ok(()))
+                    let refused = refuse_other_alias(config, command);
+                    (UsageError::unknown_command(command), refused)
                 }
                 Some(command) => (wrong.clone(), refuse_alias(config, command)),
                 None => (wrong, Ok(())),

@@ -180,7 +180,7 @@ fn ambiguous_commands_and_wrong_aliases_are_reported() {
             working.assert_same_as_hg_in("..", &[commands[0]]);
         }
         let (_, stderr, _) = working.vigil(&["stab", "--config", "alias.stab=log"]);
-        assert!(stderr.contains("'stab' is no command"), "{stderr}");
+        assert!(stderr.contains("the alias 'stab = log'"), "{stderr}");
         // Mercurial shows what the alias knows.
         for (aliases, command) in [("st =", "st -m"), ("stab = status\nst = sta -n", "st")] {
             working.write_config(&format!("[alias]\n{aliases}\n"));
@@ -253,6 +253,42 @@ fn an_alias_may_have_other_options_than_the_command() {
         assert!(stderr.ends_with("asking hg\n"), "{stderr}");
         // It is the name of another command.
         working.assert_same_as_hg(&["status", "--nothing", "--config", "alias.st=!echo told"]);
+    }
+}
+
+#[test]
+fn an_alias_of_another_command_may_be_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        some_files(&working);
+        let aliases = [
+            "alias.told=!echo told",
+            "alias.where=root",
+            "alias.odd=status '",
+            "alias.no-such=nosuch",
+        ];
+        let aliases = aliases.iter().flat_map(|alias| ["--config", alias]);
+        let aliases: Vec<&str> = aliases.collect();
+        for words in [&["told"][..], &["tol"], &["where"], &["odd"], &["no-such"]] {
+            let arguments = [words, &aliases].concat();
+            let (stdout, stderr, code) = working.vigil(&arguments);
+            assert_eq!(
+                (stdout.as_str(), code),
+                ("", Some(255)),
+                "{words:?} {stderr}"
+            );
+            let allowed = [&arguments[..], &["--config", "vigil.hg.fallback=yes"]].concat();
+            let (stdout, stderr, code) = working.vigil(&allowed);
+            let expected = working.0.hg(&arguments).unwrap();
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            assert_eq!(stdout, text(&expected.stdout), "{words:?} {stderr}");
+            assert!(stderr.ends_with(&text(&expected.stderr)), "{stderr}");
+            assert_eq!(code, expected.status.code(), "{words:?}");
+        }
+        let allowed = ["log", "--config", "vigil.hg.fallback=yes"];
+        let (_, stderr, code) = working.vigil(&[&allowed[..], &aliases].concat());
+        assert_eq!(code, Some(255));
+        assert!(stderr.contains("'log' is no command"), "{stderr}");
     }
 }
 
