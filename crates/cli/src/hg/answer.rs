@@ -64,6 +64,7 @@ pub(super) fn answer(
         traceback: arguments.traceback,
         colors: None,
         paging: None,
+        wrong_paging: None,
     };
     let answered = run.answer();
     let is_traced = |abort: &Abort| run.traceback && abort.kind != Kind::Unsupported;
@@ -109,6 +110,8 @@ struct Run<'r> {
     traceback: bool,
     colors: Option<Vec<&'static str>>,
     paging: Option<Paging>,
+    /// What is wrong with the settings of the pager, which Mercurial reads when it begins to write.
+    wrong_paging: Option<Abort>,
 }
 
 impl Run<'_> {
@@ -270,9 +273,8 @@ impl Run<'_> {
         if arguments.subrepos {
             subrepositories::add(&mut lists, &subject, pair, &mut self.warnings)?;
         }
-        // Mercurial reads this only now.
-        let unfinished = unfinished?;
         if let Some(format) = arguments.own {
+            unfinished?;
             let mut session = subject.session.borrow_mut();
             let report = Report {
                 checkout: &session.checkout(repository, parents.nodes),
@@ -283,7 +285,8 @@ impl Run<'_> {
             };
             return Ok(report.write(format));
         }
-        question.write(lists, &subject, pair, &unfinished)
+        let paging = self.wrong_paging.take().map_or(Ok(()), Err);
+        question.write(lists, &subject, pair, unfinished, paging)
     }
 
     /// Finds the repository in question, and reads its configuration. Returns its top and that.
@@ -381,7 +384,6 @@ impl Run<'_> {
         is_formatted: bool,
         is_debug: bool,
     ) -> Result<Colors<'c>, Abort> {
-        // A wrong setting of the pager is an error in these colours.
         let paging = paging(config, arguments, is_formatted, is_debug);
         let colors = Colors::new(
             config,
@@ -394,7 +396,12 @@ impl Run<'_> {
             return Err(Abort::unsupported(unsupported));
         }
         self.colors = colors.effects("ui.error");
-        self.paging = paging?;
+        match paging {
+            Ok(paging) => self.paging = paging,
+            // The extension reads them first.
+            Err(wrong) if extensions::has(config, "pager") => return Err(wrong),
+            Err(wrong) => self.wrong_paging = Some(wrong),
+        }
         Ok(colors)
     }
 

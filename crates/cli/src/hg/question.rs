@@ -67,9 +67,12 @@ impl<'q> Question<'q> {
         &self,
         parents: [Node; 2],
     ) -> Result<Result<Unfinished, Abort>, Abort> {
-        let unfinished = match self.settings.shows_unfinished && self.arguments.own.is_none() {
-            true => Unfinished::of(self.repository, parents, self.config),
-            false => Ok(Unfinished::default()),
+        let unfinished = match &self.settings.shows_unfinished {
+            Err(wrong) => Err(wrong.clone()),
+            Ok(true) if self.arguments.own.is_none() => {
+                Unfinished::of(self.repository, parents, self.config)
+            }
+            Ok(_) => Ok(Unfinished::default()),
         };
         let shows_some = unfinished.as_ref().is_ok_and(|found| !found.is_nothing());
         if shows_some && !matches!(self.format, Format::Lines) {
@@ -199,7 +202,8 @@ impl<'q> Question<'q> {
         mut lists: Lists,
         subject: &Subject<'_>,
         pair: Pair,
-        unfinished: &Unfinished,
+        unfinished: Result<Unfinished, Abort>,
+        paging: Result<(), Abort>,
     ) -> Result<Vec<u8>, Abort> {
         let (arguments, settings, cwd) = (self.arguments, self.settings, &self.process.cwd);
         if settings.is_terse() {
@@ -209,6 +213,9 @@ impl<'q> Question<'q> {
             true => subject.copies(pair)?,
             false => BTreeMap::new(),
         };
+        // Mercurial reads these only now.
+        let unfinished = unfinished?;
+        paging?;
         let output = Output {
             lists: &lists,
             shown: &self.shown,
@@ -219,7 +226,7 @@ impl<'q> Question<'q> {
             ends_with_nul: arguments.print0,
             is_utf8: settings::is_utf8(self.process, arguments),
         };
-        output.write(&self.format, unfinished)
+        output.write(&self.format, &unfinished)
     }
 }
 

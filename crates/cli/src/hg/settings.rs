@@ -24,8 +24,8 @@ pub(super) struct Settings {
     /// Whether paths are shown relative to the current directory. It is wrong only when the changesets in question are known.
     pub(super) is_relative: Result<bool, Abort>,
     pub(super) terse: BString,
-    /// Whether an unfinished operation is reported.
-    pub(super) shows_unfinished: bool,
+    /// Whether an unfinished operation is reported. It is wrong only after all files were looked at.
+    pub(super) shows_unfinished: Result<bool, Abort>,
     /// Whether Mercurial would print a Python traceback when it fails.
     pub(super) traceback: bool,
 }
@@ -182,7 +182,10 @@ impl Settings {
                 .into(),
             None => BString::default(),
         };
-        let shows_unfinished = verbose || flag("commands", "status.verbose")?;
+        let shows_unfinished = match verbose {
+            true => Ok(true),
+            false => flag("commands", "status.verbose"),
+        };
         Ok(Self {
             quiet,
             verbose,
@@ -190,7 +193,7 @@ impl Settings {
             copies,
             is_relative: is_relative(config, !arguments.patterns.is_empty()),
             terse,
-            shows_unfinished: shows_unfinished && !is_plain && !arguments.print0,
+            shows_unfinished: shows_unfinished.map(|shows| shows && !is_plain && !arguments.print0),
             traceback: arguments.traceback || flag("ui", "traceback")?,
         })
     }

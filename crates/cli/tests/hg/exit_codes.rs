@@ -403,3 +403,33 @@ fn a_setting_that_is_none_is_quoted_as_python_does() {
         }
     }
 }
+
+#[test]
+fn a_wrong_setting_that_is_read_last_is_told_after_all_else() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        working.commit("0");
+        for settings in [
+            &["ui.paginate=x"][..],
+            &["pager.attend-status=x"],
+            &["commands.status.verbose=x"],
+            &["commands.status.verbose=x", "ui.paginate=x"],
+            &["commands.status.verbose=x", "ui.statuscopies=x"],
+        ] {
+            let settings = settings.iter().flat_map(|setting| ["--config", setting]);
+            let settings: Vec<&str> = settings.collect();
+            for words in [
+                &["nosuch"][..],
+                &["nosuch", "-0"],
+                &["nosuch", "-v"],
+                &["nosuch", "-Tjson"],
+                &["nosuch", "--terse", "x"],
+                &["--rev", "nosuch"],
+                &["--color=always", "--config", "ui.formatted=yes", "nosuch"],
+            ] {
+                working.assert_same_as_hg(&[&["status"], words, &settings].concat());
+            }
+        }
+    }
+}
