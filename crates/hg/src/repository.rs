@@ -189,13 +189,18 @@ fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, 
     let path = text.trim_end_with(|letter| letter == '\n');
     let path = match requirements.has("relshared") {
         true => normal_path(bytes_of(&dot_hg.join(path_of(path)))),
+        // Mercurial would look for it below the working directory.
+        false if !path.starts_with(b"/") => {
+            let message = bytes!("the relative path of the source of a share, '", path, "'");
+            return Err(Abort::unsupported(message));
+        }
         false => path.into(),
     };
     let folder = path_of(&path);
     let real = std::fs::canonicalize(folder);
     real.map_err(|_| {
         let message = ".hg/sharedpath points to nonexistent directory ";
-        Abort::plain(bytes!(message, path))
+        Abort::plain(bytes!(message, normal_path(&path)))
     })
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::abort::Kind;
 
 fn names(error: Abort) -> String {
     error.to_string()
@@ -48,7 +49,13 @@ fn a_share_leads_to_its_store() {
         &format!("{}\n", top.join("source/.hg").display()),
     );
     write("lost/.hg/requires", "shared\n");
-    write("lost/.hg/sharedpath", "/nowhere/.hg\n");
+    write("lost/.hg/sharedpath", "/nowhere/at/../.hg\n");
+    for (name, path) in [("none", "\n"), ("below", "../../source/.hg")] {
+        write(&format!("{name}/.hg/requires"), "shared\n");
+        write(&format!("{name}/.hg/sharedpath"), path);
+        let error = Repository::open(&top.join(name)).unwrap_err();
+        assert_eq!(error.kind, Kind::Unsupported, "{error}");
+    }
     let one = Repository::open(&top.join("one")).unwrap();
     assert_eq!(one.shared, top.join("source/.hg"));
     assert!(one.requirements.has("revlogv1") && one.has_dirstate_v2());
