@@ -62,7 +62,7 @@ pub(super) fn answer(
         warnings: Vec::new(),
         may_fall_back: false,
         traceback: arguments.traceback,
-        colors: None,
+        coloring: None,
         paging: None,
         wrong_paging: None,
     };
@@ -73,9 +73,12 @@ pub(super) fn answer(
         false => abort,
     });
     let answered = answered.map_err(|abort| failure(abort, run.detailed));
+    let colors = match answered {
+        Ok(_) => None,
+        Err(_) => run.effects_of_errors(),
+    };
     let warnings = run.warnings;
     let may_fall_back = run.may_fall_back;
-    let colors = run.colors;
     let paging = match answered {
         Ok(_) => run.paging,
         // Without output, there is a pager only if it shows errors.
@@ -108,10 +111,18 @@ struct Run<'r> {
     may_fall_back: bool,
     /// Whether Mercurial would print a Python traceback when it fails.
     traceback: bool,
-    colors: Option<Vec<&'static str>>,
+    /// How errors are coloured, once that is decided.
+    coloring: Option<Coloring>,
     paging: Option<Paging>,
     /// What is wrong with the settings of the pager, which Mercurial reads when it begins to write.
     wrong_paging: Option<Abort>,
+}
+
+/// What decides about colours besides the configuration.
+struct Coloring {
+    /// The value of `--color`.
+    wanted: Option<BString>,
+    is_paged: bool,
 }
 
 impl Run<'_> {
@@ -385,17 +396,15 @@ impl Run<'_> {
         is_debug: bool,
     ) -> Result<Colors<'c>, Abort> {
         let paging = paging(config, arguments, is_formatted, is_debug);
-        let colors = Colors::new(
-            config,
-            arguments.color.as_ref(),
-            self.process.is_plain(Some("color")),
-            is_formatted,
-            matches!(&paging, Ok(Some(paging)) if paging.needs_program()),
-        );
+        let coloring = Coloring {
+            wanted: arguments.color.clone(),
+            is_paged: matches!(&paging, Ok(Some(paging)) if paging.needs_program()),
+        };
+        let colors = self.colors(config, &coloring, is_formatted);
         if let Some(unsupported) = colors.unsupported_setting() {
             return Err(Abort::unsupported(unsupported));
         }
-        self.colors = colors.effects("ui.error");
+        self.coloring = Some(coloring);
         match paging {
             Ok(paging) => self.paging = paging,
             // The extension reads them first.
@@ -411,6 +420,28 @@ impl Run<'_> {
         if let Ok(is_formatted) = settings::is_formatted(config, self.process, self.is_terminal) {
             let _ = self.choose_pager_and_colors(config, arguments, is_formatted, arguments.debug);
         }
+    }
+
+    fn colors<'c>(&self, config: &'c Config, by: &Coloring, is_formatted: bool) -> Colors<'c> {
+        let is_plain = self.process.is_plain(Some("color"));
+        Colors::new(
+            config,
+            by.wanted.as_ref(),
+            is_plain,
+            is_formatted,
+            by.is_paged,
+        )
+    }
+
+    /// Returns the effects in which errors are shown. Mercurial shows them by the user's own configuration, whatever that of the
+    /// repository says.
+    fn effects_of_errors(&self) -> Option<Vec<&'static str>> {
+        let coloring = self.coloring.as_ref()?;
+        let layers = of_user(self.process, &self.arguments.config, &mut Ok(false)).ok()?;
+        let config = layers.finish().config;
+        let is_formatted = settings::is_formatted(&config, self.process, self.is_terminal).ok()?;
+        self.colors(&config, coloring, is_formatted)
+            .effects("ui.error")
     }
 
     /// Returns the command line with what `config` adds to it.

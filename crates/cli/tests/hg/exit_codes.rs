@@ -395,6 +395,38 @@ fn that_there_is_no_repository_is_said_in_the_users_colours() {
 }
 
 #[test]
+fn errors_have_the_users_colours_and_not_those_of_the_repository() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        let always = "[ui]\ncolor = always\n";
+        let never = "[ui]\ncolor = no\n";
+        let green = "[ui]\ncolor = always\n[color]\nui.error = green\n";
+        let formatted = "[ui]\nformatted = yes\n";
+        for (of_user, of_repository) in [
+            ("", always),
+            ("", formatted),
+            (formatted, never),
+            (always, green),
+            (green, always),
+        ] {
+            working.write_config(of_user);
+            working.write(".hg/hgrc", of_repository);
+            for arguments in [
+                &["status"][..],
+                &["status", "nosuch", "--terse", "x"],
+                &["status", "--rev", "nosuch"],
+                &["status", "--rev", "nosuch", "--color=always"],
+                &["status", "--config", "pager.attend-status=x"],
+                &["status", "--config", "extensions.eol=", "--rev", "nosuch"],
+            ] {
+                working.assert_same_as_hg(arguments);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_setting_that_is_none_is_quoted_as_python_does() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);
