@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::verdict::Verdict;
 use vigil_linux::stat::{lstat_path, stat_path};
-use vigil_model::path::parent;
+use vigil_model::path::{PATH_LEN_MAX, parent};
 use vigil_model::path_set::PathSet;
 
 use super::builder::{RecordedFile, StatusBuilder};
@@ -88,7 +88,8 @@ fn ignored_directories(builder: &StatusBuilder<'_>, ignored: Vec<BString>) -> Ve
             }
             previous = above;
             let ends = above.find_iter("/").chain([above.len()]);
-            let ends = ends.filter(|end| *end >= directory.len());
+            // A longer path has no directory, and a short dirstate may have many long ones.
+            let ends = ends.filter(|end| (directory.len()..=PATH_LEN_MAX).contains(end));
             all.extend(ends.filter_map(|end| above.get(..end).map(BString::from)));
         }
     }
