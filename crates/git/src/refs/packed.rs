@@ -117,11 +117,19 @@ impl Packed {
         }
         packed.check_end()?;
         if !is_sorted {
+            // As in git, a record that is only damaged counts if somebody asks for it.
             let mut order = Vec::new();
             let mut at = packed.body;
-            while let Some(record) = packed.record(at)? {
+            while at < packed.bytes.len() {
+                let line = packed.line(at);
+                if line.len() < hash.len_in_hex() + 2 {
+                    return Err(packed.unexpected(at));
+                }
                 order.push(at);
-                at = record.next;
+                at += line.len() + 1;
+                if packed.bytes.get(at) == Some(&b'^') {
+                    at += packed.line(at).len() + 1;
+                }
             }
             order.sort_by(|a, b| packed.name_at(*a).cmp(packed.name_at(*b)));
             packed.order = Some(order);
@@ -481,18 +489,24 @@ mod tests {
 
     #[test]
     fn a_damaged_record_hides_no_other() {
-        let packed = parse(&format!(
-            "# pack-refs with: peeled fully-peeled sorted \n{} refs/tags/b\n^junk\n{} refs/tags/d\n",
-            id(1),
-            id(2)
-        ));
-        let packed = packed.unwrap();
-        for absent in ["refs/tags/a", "refs/tags/c", "refs/tags/e"] {
-            assert!(packed.find(absent.into()).unwrap().is_none(), "{absent}");
+        let records = format!("{} refs/tags/b\n^junk\n{} refs/tags/d\n", id(1), id(2));
+        let header = "# pack-refs with: peeled fully-peeled sorted \n";
+        // Without the right header, the first line is a record.
+        for text in [
+            header.to_owned() + &records,
+            header.replace('#', "x") + &records,
+        ] {
+            let packed = parse(&text).unwrap();
+            for absent in ["refs/tags/a", "refs/tags/c", "refs/tags/e"] {
+                assert!(packed.find(absent.into()).unwrap().is_none(), "{absent}");
+            }
+            let found = packed.find("refs/tags/d".into()).unwrap().unwrap();
+            assert_eq!(found.id.to_string(), id(2));
+            assert!(packed.find("refs/tags/b".into()).is_err());
         }
-        let found = packed.find("refs/tags/d".into()).unwrap().unwrap();
-        assert_eq!(found.id.to_string(), id(2));
-        assert!(packed.find("refs/tags/b".into()).is_err());
+        let twice = records.replace("^junk", "^junk\n^junk");
+        let error = parse(&twice).unwrap_err().to_string();
+        assert_eq!(error, "unexpected line in packed-refs: ^junk");
     }
 
     #[test]
