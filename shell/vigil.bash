@@ -187,14 +187,20 @@ function __vigil_wait_for_response {
   done
 }
 
-# Appends the rest of a response to _vigil_record. It is written without a pause: if nothing comes for a while, nothing will.
+# Appends the rest of a response to _vigil_record. It is written without a pause: if nothing comes for a while, nothing will. It is
+# read in parts, each of which is there at once: before bash 5.2, a read whose time is up may lose what it has read.
 function __vigil_receive_rest {
-  builtin local _vigil_chunk='' _vigil_read_status=1
-  while [[ $_vigil_read_status -ne 0 ]]; do
+  builtin local _vigil_chunk='' _vigil_read_status=0
+  while builtin :; do
     _vigil_chunk='' _vigil_read_status=0
-    IFS='' builtin read -r -d $'\x1e' -t 0.25 -u "$__vigil_response_fd" _vigil_chunk || _vigil_read_status=$?
+    IFS='' builtin read -r -d $'\x1e' -n 1000 -t 0.25 -u "$__vigil_response_fd" _vigil_chunk || _vigil_read_status=$?
     _vigil_record+=$_vigil_chunk
-    [[ $_vigil_read_status -eq 0 ]] || [[ $_vigil_read_status -gt 128 && -n $_vigil_chunk ]] || builtin return 1
+    if [[ $_vigil_read_status -eq 0 ]]; then
+      # A part that is not shorter than asked for does not end with the response.
+      [[ ${#_vigil_chunk} -ge 1000 ]] || builtin return 0
+    elif [[ $_vigil_read_status -le 128 || -z $_vigil_chunk || ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 52 ]]; then
+      builtin return 1
+    fi
   done
 }
 
