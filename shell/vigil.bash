@@ -76,6 +76,8 @@ function __vigil_start_process {
 
 function __vigil_start_anew {
   builtin local _vigil_process_pid='' _vigil_shell_pid="$BASHPID"
+  # Before bash 4.4, `read -t` gives up its handler of SIGALRM before the timer: in between, the signal would end the shell.
+  [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 44 || -n $(\builtin trap -p ALRM) ]] || builtin trap : ALRM
   _vigil_process_pid=$(__vigil_run_program "${__vigil_program_options[@]}" --parent-pid="$_vigil_shell_pid") || builtin return
   [[ $_vigil_process_pid == [1-9]* && $_vigil_process_pid != *[!0-9]* ]] || builtin return
   {

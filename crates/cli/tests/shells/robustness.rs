@@ -6,7 +6,7 @@ use vigil_testkit::sandbox::Sandbox;
 
 use crate::shell::{
     FIND_PIPES, REMEMBER_PIPES, SHELLS, SHELLS_WITH_PROCESS, Session, Shell, VIGIL,
-    processes_of_shell, run, wait_until,
+    processes_of_shell, run, script_for_bash, wait_until,
 };
 
 /// More than anything may take, and much less than waiting for something that never happens would.
@@ -121,6 +121,20 @@ fn no_response_is_lost_that_arrives_when_the_patience_of_bash_ends() {
            echo $received >>\"$OUT\"\n\
            exit\n";
     assert_eq!(run(&sandbox, shell, &text), "1000\n");
+}
+
+/// Before bash 4.4, one may come when a read has just given up its handler.
+#[test]
+fn no_alarm_ends_an_old_bash_or_takes_the_users_trap() {
+    let shell = Shell::Bash;
+    for (trap, written) in [("", ""), ("trap 'echo mine >>\"$OUT\"' ALRM\n", "mine\n")] {
+        let text = trap.to_owned()
+            + &script_for_bash("43")
+            + &shell.start()
+            + "kill -ALRM $$; echo alive >>\"$OUT\"\nexit\n";
+        let want = format!("{written}alive\n");
+        assert_eq!(run(&sandbox(), shell, &text), want);
+    }
 }
 
 /// Settings before the line of the rc file, for shells with many options.

@@ -87,6 +87,17 @@ impl Shell {
     }
 }
 
+/// The script for bash, as one of the version `version` (`43` for 4.3) runs it.
+pub(crate) fn script_for_bash(version: &str) -> String {
+    let script = Command::new(VIGIL)
+        .args(["init", "--prompt", "bash"])
+        .output();
+    let script = String::from_utf8(script.unwrap().stdout).unwrap();
+    let own = "${BASH_VERSINFO[0]}${BASH_VERSINFO[1]}";
+    assert!(script.contains(own));
+    script.replace(own, version)
+}
+
 /// A command in the sandbox, on a terminal of a certain type.
 fn on_a_terminal(sandbox: &Sandbox, command: &str) -> Command {
     let mut script = sandbox.isolated("script", b"");
