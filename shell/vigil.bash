@@ -409,6 +409,8 @@ if [[ $- == *i* && ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 42 ]]; then
 # ended it.
 __vigil_prompt_last_rendered=('' 0 '') __vigil_prompt_last_directory='' __vigil_prompt_last_git_dir='' __vigil_prompt_request_location='' __vigil_prompt_directory='' __vigil_prompt_is_receiving=''
 GITSTATUS_PROMPT='' GITSTATUS_PROMPT_LEN=0
+# What PROMPT_COMMAND contains.
+__vigil_prompt_command='__vigil_prompt_update "$_" && : "$_"'
 
 # Sets __vigil_repository_root to the root of the innermost repository that contains the directory $1, or to nothing. Goes up by
 # `..` instead of shortening the path, since a part of the path may be a symbolic link.
@@ -532,7 +534,8 @@ function __vigil_prompt_set_variables {
   fi
 }
 
-# Runs before each prompt, followed by `&& :`, so that the exit code it returns does not count as a failure.
+# Runs before each prompt, followed by `&& :`, so that the exit code it returns does not count as a failure. $_ is passed to both,
+# so that what runs later in the same string finds the user's.
 function __vigil_prompt_update {
   # Not a local variable: under `set -k`, its assignment would only be part of the environment of `local`.
   builtin set -- "$?" "$-"
@@ -562,8 +565,10 @@ function __vigil_prompt_register_with_preexec {
   # Not with `*`, which puts the first character of IFS between them.
   builtin printf -v _vigil_functions ' %s ' "${precmd_functions[@]-}"
   [[ $_vigil_functions == *' __vigil_prompt_update '* ]] || precmd_functions+=(__vigil_prompt_update)
+  # Not `PROMPT_COMMAND[0]=`, which would turn a string into an array.
+  [[ -z ${PROMPT_COMMAND-} ]] || PROMPT_COMMAND=${PROMPT_COMMAND//"$__vigil_prompt_command"/:}
   for _vigil_index in "${!PROMPT_COMMAND[@]}"; do
-    if [[ ${PROMPT_COMMAND[_vigil_index]} == '__vigil_prompt_update && :' ]]; then
+    if [[ ${PROMPT_COMMAND[_vigil_index]} == "$__vigil_prompt_command" ]]; then
       PROMPT_COMMAND[_vigil_index]=:
     fi
   done
@@ -583,7 +588,7 @@ function __vigil_prompt_free_first_element {
 function __vigil_prompt_has_other_commands {
   builtin local _vigil_command=''
   for _vigil_command in "${PROMPT_COMMAND[@]-}"; do
-    [[ -z $_vigil_command || $_vigil_command == : || $_vigil_command == '__vigil_prompt_update && :' ]] || builtin return 0
+    [[ -z $_vigil_command || $_vigil_command == : || $_vigil_command == "$__vigil_prompt_command" ]] || builtin return 0
   done
   builtin return 1
 }
@@ -594,13 +599,13 @@ elif [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
   # VS Code has its own script read the rc file, and then keeps only the first element. It takes what another one runs after its own
   # call for a command of the user's.
   if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 51 || -n ${VSCODE_INJECTION-} ]]; then
-    PROMPT_COMMAND="__vigil_prompt_update && :"${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}
+    PROMPT_COMMAND=$__vigil_prompt_command${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}
   elif [[ -z ${PROMPT_COMMAND[*]-} ]]; then
     # Scripts that take PROMPT_COMMAND for a string set its first element, so leave that one free.
-    PROMPT_COMMAND=([1]='__vigil_prompt_update && :')
+    PROMPT_COMMAND=([1]="$__vigil_prompt_command")
   else
     # They may also append to it. Each element finds the exit code of the user's command.
-    PROMPT_COMMAND=(: '__vigil_prompt_update && :' "${PROMPT_COMMAND[@]}")
+    PROMPT_COMMAND=(: "$__vigil_prompt_command" "${PROMPT_COMMAND[@]}")
   fi
 else
   __vigil_prompt_free_first_element

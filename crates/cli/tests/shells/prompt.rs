@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use vigil_testkit::sandbox::Sandbox;
 
-use crate::shell::{SHELLS, Session, Shell, VIGIL};
+use crate::shell::{SHELLS, Session, Shell, prompt_commands_are_an_array, script_for_bash};
 
 pub(crate) const CLEAN: &str = "\x1b[38;5;76m";
 pub(crate) const UNTRACKED: &str = "\x1b[38;5;39m";
@@ -262,6 +262,14 @@ fn exit_codes_and_the_last_argument_are_left_to_the_user() {
     }
 }
 
+/// Adds a command behind those of PROMPT_COMMAND.
+fn add_prompt_command(command: &str) -> String {
+    match prompt_commands_are_an_array() {
+        true => format!("PROMPT_COMMAND+=('{command}')\n"),
+        false => format!("PROMPT_COMMAND+=$'\\n''{command}'\n"),
+    }
+}
+
 #[test]
 fn the_users_own_prompt_commands_see_the_same_exit_codes() {
     let sandbox = Sandbox::new();
@@ -269,7 +277,7 @@ fn the_users_own_prompt_commands_see_the_same_exit_codes() {
         "PROMPT_COMMAND='echo own $? ${PIPESTATUS[*]} $_ end'\n".to_owned()
             + &Shell::Bash.init_line("--prompt"),
         Shell::Bash.init_line("--prompt")
-            + "PROMPT_COMMAND+=('echo own $? ${PIPESTATUS[*]} $_ end')\n",
+            + &add_prompt_command("echo own $? ${PIPESTATUS[*]} $_ end"),
     ] {
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
         session.wait_for("own");
@@ -296,13 +304,15 @@ fn a_prompt_command_may_be_added_to_as_a_text() {
             patient_rc(Shell::Bash)
         );
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
-        let mut seen = session.wait_for("later");
+        let mut seen = session.wait_for("\x1b[39m ");
+        // Whatever comes first. Without an array, there is no element that is free.
+        let runs = !earlier.is_empty() || prompt_commands_are_an_array();
+        assert_eq!(seen.contains("later"), runs, "{seen}");
         session.send("cd work; sh -c 'exit 5'");
-        seen += &session.wait_for("later");
-        if !earlier.is_empty() {
-            seen += &session.wait_for("own 5,");
-        }
-        seen += &session.wait_for(&format!("{CLEAN}main"));
+        let next = session.wait_for(&format!("{CLEAN}main"));
+        assert_eq!(next.contains("later"), runs, "{next}");
+        assert_eq!(next.contains("own 5,"), !earlier.is_empty(), "{next}");
+        seen += &next;
         assert!(!seen.contains("syntax"), "{seen}");
         session.send("exit");
         session.end();
@@ -339,7 +349,7 @@ fn the_users_options_and_traps_apply_only_to_the_users_commands() {
         seen += &session.wait_for(&format!("{CLEAN}main"));
         // Like any function, this one may be seen returning to the shell.
         assert!(seen.matches("RETurned").count() <= 2, "{seen}");
-        for unwanted in ["ERRed", "warning", "return", "invalid"] {
+        for unwanted in ["ERRed", "warning", "return:", "invalid"] {
             assert!(!seen.contains(unwanted), "{shell:?} {set}: {seen}");
         }
         assert!(seen.matches("traced").count() < 20, "{seen}");
@@ -349,9 +359,10 @@ fn the_users_options_and_traps_apply_only_to_the_users_commands() {
     }
 }
 
-/// The parts of bash-preexec that the line looks for (the names are bash-preexec's).
+/// The parts of bash-preexec that the line looks for (the names are bash-preexec's). It puts its call before what is there.
 const PREEXEC: &str = "\
 bash_preexec_imported=defined
+PROMPT_COMMAND=invoke${PROMPT_COMMAND:+$'\\n'$PROMPT_COMMAND}
 precmd_functions+=(own)
 own() { echo ow''n $?,; }
 invoke() { local one code=$?; for one in \"${precmd_functions[@]}\"; do (exit $code); $one; done; }
@@ -362,32 +373,23 @@ fn bash_preexec_calls_what_is_called_before_prompts() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
     for rc in [
-        format!(
-            "{PREEXEC}PROMPT_COMMAND=invoke\n{}",
-            patient_rc(Shell::Bash)
-        ),
-        format!(
-            "{}{PREEXEC}PROMPT_COMMAND=invoke\n",
-            patient_rc(Shell::Bash)
-        ),
-        format!(
-            "IFS=$'\\n'\n{}{PREEXEC}PROMPT_COMMAND=invoke\n",
-            patient_rc(Shell::Bash)
-        ),
+        format!("{PREEXEC}{}", patient_rc(Shell::Bash)),
+        format!("{}{PREEXEC}", patient_rc(Shell::Bash)),
+        format!("IFS=$'\\n'\n{}{PREEXEC}", patient_rc(Shell::Bash)),
     ] {
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
         session.send("cd work; sh -c 'exit 5'");
         session.wait_for("own 5,");
         session.wait_for(&format!("{CLEAN}main"));
-        session.send("echo com''mands \"${PROMPT_COMMAND[@]}\" \"${precmd_functions[@]}\",");
-        let seen = session.wait_for(",");
-        session.wait_for("commands invoke");
-        let rest = session.wait_for(",");
+        session.send("declare -p PROMPT_COMMAND; echo \"${precmd_functions[@]}\" en''d,");
+        let seen = session.wait_for(" end,");
+        let is_text = seen.contains("declare -- PROMPT_COMMAND=\"invoke");
+        assert!(is_text || prompt_commands_are_an_array(), "{seen}");
         assert!(
-            rest.ends_with(" own __vigil_prompt_update,"),
-            "{seen}{rest}"
+            seen.contains("\r\nown __vigil_prompt_update end,"),
+            "{seen}"
         );
-        assert!(!rest.contains('&'), "{rest}");
+        assert_eq!(seen.matches("__vigil_prompt_update").count(), 1, "{seen}");
         session.send("exit");
         session.end();
     }
@@ -430,14 +432,8 @@ fn the_terminal_of_vs_code_takes_nothing_of_ours_for_a_command() {
 fn the_users_options_outlast_prompts_in_an_old_bash() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
-    let script = std::process::Command::new(VIGIL)
-        .args(["init", "--prompt", "bash"])
-        .output();
-    let script = String::from_utf8(script.unwrap().stdout).unwrap();
     // bash 4.3 cannot make options local.
-    let version = "${BASH_VERSINFO[0]}${BASH_VERSINFO[1]}";
-    assert!(script.contains(version));
-    let rc = script.replace(version, "43") + "VIGIL_PROMPT_PATIENCE_MS=60000\n";
+    let rc = script_for_bash("43") + "VIGIL_PROMPT_PATIENCE_MS=60000\n";
     let mut session = Session::start(&sandbox, Shell::Bash, &rc);
     session.send("cd work");
     session.wait_for(&format!("{CLEAN}main"));
@@ -576,11 +572,17 @@ fn a_prompt_command_that_is_set_later_runs_beside_ours() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
     for earlier in ["", "PROMPT_COMMAND='echo own'\n"] {
-        let rc =
-            earlier.to_owned() + &patient_rc(Shell::Bash) + "PROMPT_COMMAND='echo later $?,'\n";
+        // A text that replaces ours could not run beside it.
+        let later = match prompt_commands_are_an_array() {
+            true => "PROMPT_COMMAND='echo later $?,'\n".to_owned(),
+            false => add_prompt_command("echo later $?,"),
+        };
+        let rc = earlier.to_owned() + &patient_rc(Shell::Bash) + &later;
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
         session.send("cd work; sh -c 'exit 5'");
-        session.wait_for("later 5,");
+        // Every element finds the exit code, but within a text it is that of the earlier command.
+        let is_first = earlier.is_empty() || prompt_commands_are_an_array();
+        session.wait_for(if is_first { "later 5," } else { "\nlater 0," });
         session.wait_for(&format!("{CLEAN}main"));
         session.send("exit");
         session.end();
@@ -795,8 +797,9 @@ fn no_name_is_expanded_or_executed_where_the_prompt_contains_the_segment() {
         let contain = match shell {
             Shell::Zsh => {
                 "contain() { PROMPT=\"contained $GITSTATUS_PROMPT> \" }; precmd_functions+=(contain)"
+                    .to_owned()
             }
-            _ => "PROMPT_COMMAND+=('PS1=\"contained $GITSTATUS_PROMPT> \"')",
+            _ => add_prompt_command("PS1=\"contained $GITSTATUS_PROMPT> \""),
         };
         let rc = format!("{}{options}\n{contain}\n", patient_rc(shell));
         let mut session = Session::start(&sandbox, shell, &rc);
@@ -869,7 +872,7 @@ fn an_rc_line_that_is_there_twice_is_as_good_as_once() {
             Shell::Zsh => ("echo hoo''ks $precmd_functions,", "hooks _vigil_precmd,"),
             Shell::Bash => (
                 "echo hoo''ks \"${PROMPT_COMMAND[@]}\",",
-                "hooks __vigil_prompt_update && :,",
+                "hooks __vigil_prompt_update \"$_\" && : \"$_\",",
             ),
             Shell::Fish => (
                 "echo hoo''ks (functions --handlers | string match '*vigil_prompt_update'),",

@@ -87,6 +87,13 @@ impl Shell {
     }
 }
 
+/// Whether PROMPT_COMMAND may be an array, as it may since bash 5.1.
+pub(crate) fn prompt_commands_are_an_array() -> bool {
+    let version = "test ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 51";
+    let status = Command::new("bash").args(["-c", version]).status();
+    status.unwrap().success()
+}
+
 /// The script for bash, as one of the version `version` (`43` for 4.3) runs it.
 pub(crate) fn script_for_bash(version: &str) -> String {
     let script = Command::new(VIGIL)
