@@ -4,7 +4,8 @@
 # /proc. If it has ended or is halted, the next request starts another one. A wait without a time limit lasts only while the
 # process runs.
 
-# Aliases are expanded when functions are defined, so turn them off until the end. `builtin` bypasses the user's functions.
+# Aliases are expanded when functions are defined, so turn them off until the end. Those in a command substitution are expanded
+# when it runs, so a backslash prevents that. `builtin` bypasses the user's functions.
 \builtin shopt -q expand_aliases && __vigil_aliases_were_on=1
 \builtin shopt -u expand_aliases
 
@@ -348,7 +349,7 @@ function gitstatus_query {
   _vigil_current_directory=${PWD-}
   if [[ $_vigil_current_directory != /* || ! $_vigil_current_directory -ef . ]]; then
     # Only in posix mode does `pwd` notice that the directory was renamed and another one has its name.
-    _vigil_current_directory=$(builtin set -o posix && builtin pwd -P 2>/dev/null) || _vigil_current_directory=''
+    _vigil_current_directory=$(\builtin set -o posix && \builtin pwd -P 2>/dev/null) || _vigil_current_directory=''
   fi
   # Without a current directory, only an absolute path can be queried.
   [[ -n $_vigil_current_directory || ${GIT_DIR:-$_vigil_dir} == /* ]] || builtin return

@@ -252,6 +252,7 @@ fn a_shell_whose_directory_was_renamed_asks_about_that_one() {
         let root = sandbox.root().display().to_string();
         let query = shell.function_call("query", "") + "\n";
         let mut text = shell.init_line("") + &shell.start();
+        text += "alias builtin=false\n";
         text += &format!("cd '{root}/work/sub'; command mv '{root}/work' '{root}/moved'\n");
         text += &query;
         text += &report_exit_code(shell, "$VCS_STATUS_RESULT $VCS_STATUS_WORKDIR");
