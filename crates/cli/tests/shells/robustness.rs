@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use vigil_testkit::sandbox::Sandbox;
 
+use crate::prompt::patient_rc;
 use crate::shell::{
     FIND_PIPES, REMEMBER_PIPES, SHELLS, SHELLS_WITH_PROCESS, Session, Shell, VIGIL,
     processes_of_shell, run, script_for_bash, wait_until,
@@ -392,7 +393,7 @@ fn a_shell_that_becomes_restricted_shows_no_stale_answer() {
         .filter(|shell| shell.can_be_restricted())
     {
         let sandbox = sandbox();
-        let rc = shell.init_line("--prompt") + "cd work\n";
+        let rc = patient_rc(shell) + "cd work\n";
         let mut session = Session::start(&sandbox, shell, &rc);
         session.wait_for("main");
         session.send("set -r; echo fr''om now on");
