@@ -4,8 +4,10 @@
 # opens both of its pipes through /proc. If it has ended or is halted, the next request starts another one. A wait without a time
 # limit lasts only while the process runs.
 
-# Like gitstatus's plugin, this defines nothing in a shell that is not interactive.
-if [[ -o interactive ]] && builtin zmodload zsh/datetime zsh/system; then
+# Like gitstatus's plugin, this defines nothing in a shell that is not interactive. Before 5.1, zsh has no `sysopen`.
+if [[ -o interactive && $ZSH_VERSION != (5.<1->*|<6->*) ]]; then
+  builtin print -ru2 -- "vigil: zsh 5.1 or later is needed, not $ZSH_VERSION"
+elif [[ -o interactive ]] && builtin zmodload zsh/datetime zsh/system; then
 
 typeset -g _vigil_program=@program@
 # Themes that bring their own plugin find the program through this.
@@ -492,7 +494,7 @@ function gitstatus_process_results() {
 fi
 
 # --prompt
-if [[ -o interactive ]] && (( $+functions[gitstatus_query] )); then
+if [[ -o interactive ]] && (( $+functions[_vigil_run_program] )); then
 
 # Queries the status and sets the variables of the prompt. $1 is the exit code of the user's last command, $2 is `on` if prompts
 # expand `!`, and the user's pipestatus follows.
@@ -699,4 +701,4 @@ _vigil_chpwd () 'builtin' 'eval' "'builtin' 'zle' && '_vigil_prompt_update' \"\$
 _vigil_on_first_prompt () 'builtin' 'eval' "'_vigil_forget_first_prompt'; '_vigil_prompt_is_shown' && 'builtin' 'setopt' 'prompt_percent' 'prompt_subst' || 'builtin' 'true'"
 _vigil_on_loaded () 'builtin' 'eval' "'_vigil_close_loading_fd' \"\$1\"; '_vigil_on_first_prompt'; '_vigil_prompt_update' 0 \"\${options[promptbang]-}\" 0; 'builtin' 'zle' '.reset-prompt'"
 # options
-'builtin' 'setopt' 'no_prompt_bang'
+'builtin' 'test' "${_vigil_program-}" && 'builtin' 'setopt' 'no_prompt_bang' || 'builtin' 'true'

@@ -144,8 +144,9 @@ fn zsh(program: &[u8], has_prompt: bool) -> Vec<u8> {
 fn at_top_level(functions: &str) -> Vec<u8> {
     let options = "'_vigil_prompt_is_shown' && 'builtin' 'setopt' 'prompt_percent' 'prompt_subst' || 'builtin' 'true'";
     let code = quote::zsh(&bytes![functions, options]);
+    // A zsh that is too old has defined nothing, and no name of the program.
     bytes![
-        "'builtin' 'zmodload' 'zsh/sched' 2>/dev/null && 'builtin' 'sched' '+0' ",
+        "'builtin' 'test' \"${_vigil_program-}\" && 'builtin' 'zmodload' 'zsh/sched' 2>/dev/null && 'builtin' 'sched' '+0' ",
         code,
         "\n",
     ]

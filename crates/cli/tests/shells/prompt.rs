@@ -207,6 +207,10 @@ fn a_function_that_restores_the_options_of_zsh_may_load_the_prompt() {
         sandbox.commit("first");
         let mut session = Session::start(&sandbox, shell, &format!("cd work\n{rc}\n"));
         session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+        // Before zsh 5.3, what a handler of zle has scheduled waits for the next prompt.
+        session.send("echo ne''xt,");
+        session.wait_for("next,");
+        session.wait_for(&format!("{CLEAN}main\x1b[39m"));
         session.send("setopt no_prompt_subst; echo >new; echo a''t,");
         session.wait_for("at,");
         // From then on the options are the user's.

@@ -441,6 +441,7 @@ fn a_restricted_shell_that_may_start_nothing_has_a_prompt_without_complaints() {
 #[test]
 fn a_shell_that_is_too_old_is_told_so_in_one_line() {
     for (shell, what, version) in [
+        (Shell::Zsh, "$ZSH_VERSION", "5.0.8"),
         (Shell::Bash, "${BASH_VERSINFO[0]}", "3"),
         (Shell::Fish, "$version", "3.0.2"),
     ] {
@@ -456,6 +457,7 @@ fn a_shell_that_is_too_old_is_told_so_in_one_line() {
         std::fs::write(&file, script.replace(what, version)).unwrap();
         let file = file.display();
         let defined = match shell {
+            Shell::Zsh => "whence gitstatus_query || whence _vigil_prompt_update",
             Shell::Fish => "functions -q gitstatus_query; or functions -q __vigil_prompt_update",
             _ => "declare -F gitstatus_query || declare -F __vigil_prompt_update",
         };
@@ -471,5 +473,20 @@ fn a_shell_that_is_too_old_is_told_so_in_one_line() {
             "{written}"
         );
         assert_eq!(lines[1], "code 1", "{written}");
+        let rc = match shell {
+            Shell::Zsh => format!("setopt prompt_bang\nsource '{file}'\n"),
+            _ => format!("source '{file}'\n"),
+        };
+        let mut session = Session::start(&sandbox, shell, &rc);
+        session.wait_for("or later is needed");
+        session.send("echo he''re");
+        let seen = session.wait_for("here\r");
+        assert!(!seen.contains("vigil_"), "{seen}");
+        if shell == Shell::Zsh {
+            session.send("echo $options[promptbang],");
+            session.wait_for("on,");
+        }
+        session.send("exit");
+        session.end();
     }
 }
