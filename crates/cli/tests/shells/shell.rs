@@ -271,9 +271,14 @@ impl Session {
     }
 }
 
-/// How `text` may be shown: at the end of a colour, zsh after 5.9 resets everything if no other attribute is set.
-pub(crate) fn forms_of(text: &str) -> [String; 2] {
-    [text.to_owned(), text.replace("\x1b[39m", "\x1b[0m")]
+/// How `text` may be shown: at the end of a colour, zsh after 5.9 resets everything if no other attribute is set, and fish 3.3
+/// clears no rest of a line.
+pub(crate) fn forms_of(text: &str) -> [String; 3] {
+    [
+        text.to_owned(),
+        text.replace("\x1b[39m", "\x1b[0m"),
+        text.replace("\x1b[K", ""),
+    ]
 }
 
 impl Drop for Session {
