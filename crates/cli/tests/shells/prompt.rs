@@ -839,7 +839,8 @@ fn no_directory_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
             Shell::Fish => "function fish_title; end\n",
             _ => "",
         };
-        let rc = format!("{}{title}", patient_rc(shell));
+        // Before fish 3.2, a prompt that is wider than the terminal is not shown.
+        let rc = format!("stty cols 300\n{}{title}", patient_rc(shell));
         let mut session = Session::start(&sandbox, shell, &rc);
         for line in ["cd host*", "cd .", "true"] {
             session.send(&format!("{line}; echo a''t {},", line.len()));
