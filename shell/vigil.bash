@@ -600,7 +600,8 @@ elif [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
   # VS Code has its own script read the rc file, and then keeps only the first element. It takes what another one runs after its own
   # call for a command of the user's.
   if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 51 || -n ${VSCODE_INJECTION-} ]]; then
-    PROMPT_COMMAND=$__vigil_prompt_command${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}
+    # Not with a line feed, since an older bash adds all lines but the first to the history.
+    PROMPT_COMMAND=$__vigil_prompt_command${PROMPT_COMMAND:+"; $PROMPT_COMMAND"}
   elif [[ -z ${PROMPT_COMMAND[*]-} ]]; then
     # Scripts that take PROMPT_COMMAND for a string set its first element, so leave that one free.
     PROMPT_COMMAND=([1]="$__vigil_prompt_command")

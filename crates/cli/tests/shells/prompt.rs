@@ -270,7 +270,7 @@ fn exit_codes_and_the_last_argument_are_left_to_the_user() {
 fn add_prompt_command(command: &str) -> String {
     match prompt_commands_are_an_array() {
         true => format!("PROMPT_COMMAND+=('{command}')\n"),
-        false => format!("PROMPT_COMMAND+=$'\\n''{command}'\n"),
+        false => format!("PROMPT_COMMAND+='; {command}'\n"),
     }
 }
 
@@ -287,6 +287,13 @@ fn the_users_own_prompt_commands_see_the_same_exit_codes() {
         session.wait_for("own");
         session.send("sh -c 'exit 4' some");
         session.wait_for("own 4 4 some end");
+        // Before bash 5.1, its second line would be part of the history.
+        session.send("history; echo li''sted");
+        let seen = session.wait_for("listed\r");
+        assert!(
+            seen.contains("exit 4") && !seen.contains("echo own"),
+            "{seen}"
+        );
         session.send("exit");
         session.end();
     }
