@@ -37,7 +37,6 @@ pub(crate) fn packed_refs(data: &[u8]) {
         }
     }
     if !is_sorted_by_promise {
-        assert!(is_whole);
         assert!(records.is_sorted_by(|a, b| a.0 <= b.0));
         // A slow search, line by line.
         let ids: BTreeMap<&[u8], usize> = input
