@@ -11,8 +11,7 @@ use vigil_linux::stat::stat_fd;
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::{raw, text_bytes};
 
-use crate::git_ignore_files::read_patterns;
-use crate::git_ignore_files::too_large;
+use crate::git_ignore_files::{read_patterns, too_large};
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
 use vigil_rules::ignore::{GlobalSources, IgnoreRules};
@@ -161,7 +160,7 @@ impl ExcludeFile {
     /// Reads the file again if it may have changed. Returns whether its contents are the same as
     /// before.
     fn is_same_after_refresh(&mut self) -> bool {
-        self.is_same_after_refresh_by(read)
+        self.is_same_after_refresh_by(read_pattern_file)
     }
 
     /// The same, with `read` to read the file.
@@ -210,13 +209,13 @@ impl ExcludeFile {
 }
 
 /// Why a file's contents are not known.
-enum Unread {
+pub(super) enum Unread {
     NotOpened(Errno),
     NotRead(Errno),
 }
 
-/// Reads the file `path`; `None` if it is too large.
-fn read(path: &Path) -> Result<Option<Vec<u8>>, Unread> {
+/// Reads the file of patterns `path`; `None` if it is too large.
+pub(super) fn read_pattern_file(path: &Path) -> Result<Option<Vec<u8>>, Unread> {
     let failed = |error: io::Error| Unread::NotOpened(errno::of(&error));
     let file = vigil_stamp::file::open(path).map_err(failed)?;
     let stat = stat_fd(file.as_fd()).map_err(Unread::NotOpened)?;

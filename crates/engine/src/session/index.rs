@@ -1,6 +1,5 @@
 //! The index in a session: the tracked files always, the full index only while something needs it.
 
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::process::thread_builder;
-use vigil_linux::stat::{stat_fd, stat_path};
+use vigil_linux::stat::stat_path;
 use vigil_model::index::{CacheTree, Index};
 use vigil_model::raw_text::text_bytes;
 use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
@@ -17,8 +16,9 @@ use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 
 use super::Session;
 use super::error::SessionError;
+use super::excludes::read_pattern_file;
 use super::sparse_directories::{self, Presence, WrittenSparse};
-use crate::git_ignore_files::{read_patterns, too_large};
+use crate::git_ignore_files::too_large;
 use crate::state::{self, HeadTree, Recorded, StagedBase};
 use vigil_git::index_file::{self, IndexFile, LoadedIndex, LoadedTree};
 use vigil_git::objects::Objects;
@@ -212,9 +212,7 @@ impl IndexState {
 /// Reads the rules of the sparse checkout. `None` if they cannot be read, or are too large, of which git warns.
 fn read_sparse_rules(repository: &Repository, warnings: &mut Vec<BString>) -> Option<Vec<u8>> {
     let path = repository.git_dir.join("info/sparse-checkout");
-    let file = vigil_stamp::file::open(&path).ok()?;
-    let stat = stat_fd(file.as_fd()).ok()?;
-    let rules = read_patterns(file, &stat).ok()?;
+    let rules = read_pattern_file(&path).ok()?;
     if rules.is_none() {
         let shown = repository.shown(&path).as_os_str().as_bytes();
         let text = format!("warning: {}", too_large(shown.as_bstr()));
