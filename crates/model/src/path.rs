@@ -13,6 +13,12 @@ pub fn parent(path: &BStr) -> &BStr {
     }
 }
 
+/// The directories above `path`, from the outermost on, without slashes at their ends and without the top.
+pub fn directories_above(path: &BStr) -> impl Iterator<Item = &BStr> {
+    let ends = path.find_iter("/");
+    ends.filter_map(|end| path.get(..end)).map(BStr::new)
+}
+
 /// The part of `path` after its last `/`.
 pub fn file_name(path: &BStr) -> &BStr {
     path.get(name_start(path)..).unwrap_or_default().as_bstr()
@@ -81,6 +87,13 @@ mod tests {
         assert_eq!(file_name("a/b/c".into()), "c");
         assert_eq!(parent("a".into()), "");
         assert_eq!(file_name("a".into()), "a");
+    }
+
+    #[test]
+    fn the_outermost_directory_comes_first() {
+        let above = |path: &'static str| directories_above(path.into()).collect::<Vec<_>>();
+        assert_eq!(above("a/b/c"), ["a", "a/b"]);
+        assert!(above("a").is_empty());
     }
 
     #[test]

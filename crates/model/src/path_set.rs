@@ -2,6 +2,8 @@
 
 use bstr::ByteSlice;
 
+use crate::path::directories_above;
+
 /// A sorted set of paths inside a repository, without slashes at their ends; the empty path is the top.
 #[derive(Clone, Debug, Default)]
 pub struct PathSet<P>(Vec<P>);
@@ -41,7 +43,7 @@ impl<P: AsRef<[u8]>> PathSet<P> {
         if self.0.is_empty() || path.is_empty() {
             return false;
         }
-        let mut above = path.find_iter("/").filter_map(|slash| path.get(..slash));
+        let mut above = directories_above(path.as_bstr());
         self.contains(b"") || above.any(|above| self.contains(above))
     }
 

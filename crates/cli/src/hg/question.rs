@@ -19,6 +19,7 @@ use vigil_hg::revision::Revisions;
 use vigil_hg::subrepositories::Subrepositories;
 use vigil_linux::Errno;
 use vigil_linux::stat::lstat_path;
+use vigil_model::path::directories_above;
 use vigil_stamp::paths::path_of;
 
 use super::arguments::Arguments;
@@ -236,8 +237,7 @@ fn check_ways(root: &Path, matcher: &Matcher) -> Result<(), Abort> {
         if lstat_path(&root.join(path_of(name))) != Err(Errno::ACCESS) {
             continue;
         }
-        let above = name.find_iter("/").filter_map(|slash| name.get(..slash));
-        for above in above {
+        for above in directories_above(name) {
             let above = root.join(path_of(above));
             if let Err(reason @ Errno::ACCESS) = lstat_path(&above) {
                 return Err(Abort::io(&above, &reason.into()));

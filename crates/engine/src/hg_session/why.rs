@@ -16,6 +16,7 @@ use vigil_hg::subrepositories::Subrepositories;
 use vigil_hg::verdict::{Reason, Verdict, reason};
 use vigil_linux::stat::{Stat, lstat_path};
 use vigil_linux::{Errno, errno};
+use vigil_model::path::directories_above;
 
 use super::HgSession;
 use crate::hg_status::{HgRequest, HgStatus};
@@ -314,8 +315,7 @@ fn other(root: &Path, question: &HgWhyQuestion<'_>, path: &BStr) -> HgPathKind {
         Ok(stat) => stat,
     };
     // Directories above come first: a walk lists nothing below an ignored directory.
-    let above = path.find_iter("/").filter_map(|slash| path.get(..slash));
-    let mut all = above.chain([path.as_bytes()]).map(ByteSlice::as_bstr);
+    let mut all = directories_above(path).chain([path]);
     if let Some(ignored) = all.find(|path| question.ignore.is_match(path)) {
         return HgPathKind::Ignored {
             path: ignored.to_owned(),

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::verdict::Verdict;
 use vigil_linux::stat::{lstat_path, stat_path};
-use vigil_model::path::{PATH_LEN_MAX, parent};
+use vigil_model::path::{PATH_LEN_MAX, directories_above, parent};
 use vigil_model::path_set::PathSet;
 
 use super::builder::{RecordedFile, StatusBuilder};
@@ -113,9 +113,8 @@ fn made_by(builder: &StatusBuilder<'_>, path: &BString) -> Option<MadeBy> {
 
 /// Whether a directory above `path` is a link.
 fn is_behind_link(builder: &StatusBuilder<'_>, path: &BStr) -> bool {
-    let mut above = path.find_iter("/").filter_map(|slash| path.get(..slash));
-    above.any(|above| {
-        let seen = builder.look_at(above.as_bstr());
+    directories_above(path).any(|above| {
+        let seen = builder.look_at(above);
         seen.is_ok_and(|seen| seen.is_symlink())
     })
 }

@@ -13,7 +13,7 @@ use gix_hash::{ObjectId, oid};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, lstat_path};
 use vigil_model::facts::ObservedStat;
-use vigil_model::path::{file_name, parent};
+use vigil_model::path::{directories_above, file_name, parent};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{ChangeSign, Verdict};
@@ -366,8 +366,7 @@ fn may_have_source(change: &Change) -> bool {
 
 /// Returns the outermost directory above `path` for which `holds` is true.
 fn first_above(path: &BStr, holds: impl Fn(&BStr) -> bool) -> Option<&BStr> {
-    let mut above = path.find_iter(b"/").filter_map(|end| path.get(..end));
-    above.find(|dir| holds(dir.as_bstr())).map(BStr::new)
+    directories_above(path).find(|dir| holds(dir))
 }
 
 impl Why {

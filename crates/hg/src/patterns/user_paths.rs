@@ -12,7 +12,7 @@ use vigil_linux::stat::{lstat_path, stat_path};
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, join, normal_path, python_repr};
 use crate::subrepositories::Subrepositories;
-use vigil_model::path::PATH_LEN_MAX;
+use vigil_model::path::{PATH_LEN_MAX, directories_above};
 use vigil_stamp::paths::{bytes_of, path_of};
 
 /// Returns the path from `root` of `name`, which is relative to the directory `cwd`.
@@ -35,7 +35,7 @@ pub(super) fn canonical_with(
 ) -> Result<BString, Abort> {
     let below = below(root, cwd, name)?;
     let path = below.as_bstr();
-    let behind = || behind(root, path, directories(path), subrepositories);
+    let behind = || behind(root, path, directories_above(path), subrepositories);
     match wrong_name(path).or_else(behind) {
         Some(error) => Err(error),
         None => Ok(below),
@@ -116,7 +116,14 @@ fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
 /// Returns why nothing is reported for `path`, or `None` if it can be: it leads into Mercurial's own folder, through a
 /// link, or into another repository.
 pub fn outside_of_reach(root: &Path, path: &BStr) -> Option<Abort> {
-    let behind = || behind(root, path, directories(path), &Subrepositories::default());
+    let behind = || {
+        behind(
+            root,
+            path,
+            directories_above(path),
+            &Subrepositories::default(),
+        )
+    };
     wrong_name(path).or_else(behind)
 }
 
@@ -200,12 +207,6 @@ fn is_short_for_own(name: &[u8]) -> bool {
         let is_own = matches!(stem.as_slice(), b"HG" | b"HG8B6C");
         is_own && !number.is_empty() && number.iter().all(u8::is_ascii_digit)
     })
-}
-
-/// The directories above `path`, from the top down.
-fn directories(path: &BStr) -> impl Iterator<Item = &BStr> {
-    let above = path.find_iter("/").filter_map(|slash| path.get(..slash));
-    above.map(BStr::new)
 }
 
 /// Returns how one of the directories `above` the `path` leads out of reach.
