@@ -71,24 +71,17 @@ impl<'c> CommandAliases<'c> {
 
     /// Returns the refusal of `word`, which may be an alias.
     pub(super) fn refusal(&self, word: &BStr) -> Abort {
-        match self.likely(word) {
-            Some(item) => refusal_of(item),
-            None => Abort::unsupported(bytes!("the command '", word, "'")),
-        }
+        let unknown = || Abort::unsupported(bytes!("the command '", word, "'"));
+        self.refusal_of_alias(word).unwrap_or_else(unknown)
     }
 
-    /// Whether `word` is an alias, or the beginning of one.
-    pub(super) fn may_have(&self, word: &BStr) -> bool {
-        self.likely(word).is_some()
-    }
-
-    /// Returns the alias that `word` names or begins.
-    fn likely(&self, word: &BStr) -> Option<&ConfigItem> {
+    /// Returns the refusal of the alias that `word` names or begins, if there is one.
+    pub(super) fn refusal_of_alias(&self, word: &BStr) -> Option<Abort> {
         let named = |item: &&&ConfigItem| names(&item.name).any(|name| name == *word);
         let begins = |item: &&&ConfigItem| names(&item.name).any(|name| name.starts_with(word));
         let mut items = self.items.iter();
         let found = items.clone().rfind(named).or_else(|| items.find(begins));
-        found.copied()
+        found.map(|item| refusal_of(item))
     }
 
     /// Returns what the command `word` means, which must be the status.

@@ -157,11 +157,8 @@ pub(super) fn refuse_alias(config: &Config, command: &BStr) -> Result<(), Abort>
 /// # Errors
 /// It may be one.
 pub(super) fn refuse_other_alias(config: &Config, command: &BStr) -> Result<(), Abort> {
-    let aliases = CommandAliases::new(config);
-    match aliases.may_have(command) {
-        true => Err(aliases.refusal(command)),
-        false => Ok(()),
-    }
+    let refusal = CommandAliases::new(config).refusal_of_alias(command);
+    refusal.map_or(Ok(()), Err)
 }
 
 /// Whether `command`, which is not the status by its name, may be an alias that means the status.
