@@ -75,7 +75,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Reads the mailmap for `repository`: `.mailmap` at the top of the working tree, the object that `mailmap.blob`
+    /// Reads the mailmap for `repository`: `.mailmap` at the top of the working tree (or where the caller stands outside it), the object that `mailmap.blob`
     /// names (in a bare repository by default `HEAD:.mailmap`), and `mailmap.file`; later ones win.
     ///
     /// # Errors
@@ -89,22 +89,19 @@ impl Loaded {
         let config = &repository.config;
         let mut loaded = Self::default();
         let is_bare = repository.work_tree.is_none() && config.boolean("core.bare")? != Some(false);
-        let top = match &repository.work_tree {
-            Some(top) => top,
-            None => repository.environment.working_directory(),
-        };
+        let directory = repository.directory_without_need();
         let file = config.path("mailmap.file")?;
         let mut blob = config.string("mailmap.blob");
         if is_bare {
             blob = blob.or_else(|| Some("HEAD:.mailmap".into()));
         } else {
-            loaded.add_file(top, Path::new(".mailmap"), false);
+            loaded.add_file(directory, Path::new(".mailmap"), false);
         }
         if let Some(name) = blob {
             loaded.add_blob(name.as_bstr(), repository, refs, objects, memory)?;
         }
         if let Some(file) = file {
-            loaded.add_file(top, &file, true);
+            loaded.add_file(directory, &file, true);
         }
         Ok(loaded)
     }

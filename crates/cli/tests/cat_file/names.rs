@@ -155,6 +155,33 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
     }
 }
 
+/// git goes to the top of the working tree only from below it.
+#[test]
+fn outside_the_working_tree_files_are_sought_where_the_caller_stands() {
+    let sandbox = Sandbox::new("sha1");
+    let mailmap = |name: &str| format!("{name} <new@name> <author@example.com>\n");
+    sandbox.write(".mailmap", mailmap("Top"));
+    sandbox.write("dir/.mailmap", mailmap("Dir"));
+    sandbox.write("elsewhere/.mailmap", mailmap("Elsewhere"));
+    sandbox.write("elsewhere/only-there", "");
+    sandbox.write("dir/only-here", "");
+    for folder in [".", "dir", "elsewhere"] {
+        let from_here = sandbox.top().join(folder);
+        for tree in ["elsewhere", "dir", "dir/below", "."] {
+            let tree = sandbox.top().join(tree);
+            let option = format!("--work-tree={}", tree.to_str().unwrap());
+            for arguments in [
+                &["--use-mailmap", "-p", "HEAD"][..],
+                &["-t", "HEAD:only-here"],
+                &["-t", "HEAD:only-there"],
+            ] {
+                let arguments = [&[option.as_str(), "cat-file"], arguments].concat();
+                sandbox.assert_same_as_git_in(&from_here, &arguments);
+            }
+        }
+    }
+}
+
 /// In a batch, git says nothing about references that look like ids, wherever in a name the id is.
 #[test]
 fn ids_that_are_names_of_references_are_taken_for_ids() {

@@ -132,6 +132,16 @@ impl Repository {
         }
     }
 
+    /// The directory that commands work in which need no working tree: its top if the caller stands in it, and otherwise
+    /// the caller's own directory.
+    pub fn directory_without_need(&self) -> &Path {
+        let here = self.environment.working_directory();
+        match &self.work_tree {
+            Some(top) if here.starts_with(top) => top,
+            _ => here,
+        }
+    }
+
     /// git's name for `name` in the repository's directory, as used in messages.
     pub(crate) fn name_in_git_dir(&self, name: &str) -> BString {
         let full = join(self.git_dir_name.as_bstr(), name);

@@ -1,6 +1,6 @@
 //! Resolves paths in a tree, with or without following symbolic links in it.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
@@ -70,11 +70,8 @@ impl Resolver<'_> {
     /// Returns `None` if `path` exists on disk; otherwise whether it is missing, rather than inaccessible.
     pub(super) fn is_missing_on_disk(&self, path: &BStr) -> Option<bool> {
         let folder = match self.repository {
-            Some(repository) => match &repository.work_tree {
-                Some(top) => top.clone(),
-                None => repository.environment.working_directory().to_owned(),
-            },
-            None => PathBuf::from("/"),
+            Some(repository) => repository.directory_without_need(),
+            None => Path::new("/"),
         };
         if path.is_empty() {
             return Some(true);

@@ -45,7 +45,7 @@ const COLORS: [&str; 6] = [
 ];
 
 /// Advice that can be turned off, each by a boolean.
-const ADVICE: [&str; 47] = [
+const ADVICE: [&str; 48] = [
     "addembeddedrepo",
     "addemptypathspec",
     "addignoredfile",
@@ -72,6 +72,7 @@ const ADVICE: [&str; 47] = [
     "pushnonffmatching",
     "pushnonfastforward",
     "pushrefneedsupdate",
+    "pushrepolookslikeref",
     "pushunqualifiedrefname",
     "pushupdaterejected",
     "rebasetodoerror",
