@@ -447,8 +447,13 @@ impl Run<'_> {
     /// Returns the command line with what `config` adds to it.
     ///
     /// # Errors
-    /// As for [`defaults_and_aliases::with_configured`].
+    /// The configuration has what only Mercurial knows, or as for [`defaults_and_aliases::with_configured`].
     fn merged(&mut self, config: &Config) -> Result<Option<Arguments>, Abort> {
+        let unsupported = settings::unsupported_setting(config);
+        let unsupported = unsupported.or_else(|| extensions::not_found(config, self.process));
+        if let Some(unsupported) = unsupported {
+            return Err(Abort::unsupported(unsupported));
+        }
         let arguments = self.arguments;
         let merged = defaults_and_aliases::with_configured(config, arguments, self.process);
         merged.map_err(|wrong| {

@@ -35,22 +35,6 @@ pub(super) fn with_configured(
     process: &ProcessContext<'_>,
 ) -> Result<Option<Arguments>, NotMerged> {
     let aliases = CommandAliases::new(config);
-    merged(config, &aliases, arguments, process).map_err(
-        |wrong| match settings::unsupported_setting(config) {
-            Some(unsupported) if wrong.abort.kind != Kind::Unsupported => {
-                Abort::unsupported(unsupported).into()
-            }
-            _ => wrong,
-        },
-    )
-}
-
-fn merged(
-    config: &Config,
-    aliases: &CommandAliases<'_>,
-    arguments: &Arguments,
-    process: &ProcessContext<'_>,
-) -> Result<Option<Arguments>, NotMerged> {
     let command = arguments.command.as_bstr();
     let meaning = match aliases.meaning(command) {
         Ok(meaning) => meaning,

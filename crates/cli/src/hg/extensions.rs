@@ -183,6 +183,20 @@ pub(super) fn check_required(config: &Config, requirements: &Requirements) -> Re
     })
 }
 
+/// Whether Mercurial finds an extension at `value`: a file, or a folder that is a Python package.
+fn is_found_at(value: &[u8], process: &ProcessContext<'_>) -> bool {
+    let Ok(path) = process.expand_path(value) else {
+        return false;
+    };
+    // A relative path may be meant from elsewhere (--cwd).
+    let path = path_of(&path);
+    path.is_absolute()
+        && match stat_path(path) {
+            Ok(stat) if stat.is_dir() => stat_path(&path.join("__init__.py")).is_ok(),
+            found => found.is_ok(),
+        }
+}
+
 /// Returns an extension that may change a status wherever it is on, in ways that only Mercurial knows.
 pub(super) fn unsupported(config: &Config) -> Option<BString> {
     all(config).find_map(|(name, item)| {
@@ -197,6 +211,18 @@ pub(super) fn unsupported(config: &Config) -> Option<BString> {
             None
         }
     })
+}
+
+/// Returns an extension that Mercurial does not find, of which it warns with every command.
+pub(super) fn not_found(config: &Config, process: &ProcessContext<'_>) -> Option<BString> {
+    let mut all = all(config).filter(|(_, item)| !item.value.is_empty());
+    let (name, item) = all.find(|(_, item)| !is_found_at(&item.value, process))?;
+    Some(bytes!(
+        "the extension '",
+        name,
+        "', which is not in ",
+        item.value
+    ))
 }
 
 /// Returns how the extension `eol` has files of the working copy converted, if it is on and has anything to do.

@@ -24,9 +24,6 @@ pub(super) fn refuse_unsupported(
     if let Some(option) = arguments.only_mercurial {
         return Err(Abort::unsupported(bytes!("the option --", option)));
     }
-    if let Some(unsupported) = settings::unsupported_setting(config) {
-        return Err(Abort::unsupported(unsupported));
-    }
     if !arguments.revisions.is_empty() && arguments.change.is_some() {
         let message = "cannot specify both --rev and --change";
         return Err(Abort::of(Kind::Input, message));

@@ -425,10 +425,6 @@ pub(super) fn unsupported_upgrade(
 /// Returns the error for a repository that cannot be opened because of `abort`: that the question is left to Mercurial, if the
 /// configuration may let Mercurial open it.
 pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
-    // An extension may implement the requirement.
-    if let Some(unsupported) = unsupported_setting(config) {
-        return Abort::unsupported(unsupported);
-    }
     if abort.kind != Kind::Share {
         return abort;
     }

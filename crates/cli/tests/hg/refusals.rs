@@ -285,6 +285,14 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
             "extensions.hgext.mq=~/mq.py",
             "the extension 'mq' from ~/mq.py",
         ),
+        (
+            "extensions.evolve=/gone/evolve.py",
+            "the extension 'evolve', which is not in /gone/evolve.py",
+        ),
+        (
+            "extensions.topic=~",
+            "the extension 'topic', which is not in ~",
+        ),
         ("ui.strict=yes", "the setting ui.strict"),
         ("profiling.enabled=1", "the setting profiling.enabled"),
         ("ui.nontty=x", "the setting ui.nontty, which is no boolean"),
@@ -309,6 +317,16 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         "experimental.sparse-read.density-threshold=.5",
     ] {
         working.assert_same_as_hg(&["status", "-T", "{path}\\n", "--config", setting]);
+    }
+    // Mercurial would load the extension before it finds what is wrong.
+    for wrong in [
+        "devel.all-warnings=x",
+        "alias.status=nowhere",
+        "storage.revlog.mmap.index=x",
+    ] {
+        let arguments = ["status", "--config", "extensions.some=", "--config", wrong];
+        let (_, stderr, _) = working.vigil(&arguments);
+        assert!(stderr.contains("the extension 'some'"), "{wrong}: {stderr}");
     }
 }
 
