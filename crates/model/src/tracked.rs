@@ -26,7 +26,7 @@ pub use self::in_order::{InOrder, Member};
 pub use self::layout::{
     DirectoryBlock, FileRecord, Files, FilesBlock, Header, SegmentRecord, SubdirRecord, TrackedFile,
 };
-pub use self::lookup::{ByNumber, ByPath};
+pub use self::lookup::{Beside, ByNumber, ByPath};
 pub use self::memory::InMemory;
 pub use self::sums::Sums;
 pub use self::tree::{Block, Directory, Subdir, Tracked, TrackedEntry};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bstr::{BStr, BString};
-use vigil_model::tracked::Tracked;
+use vigil_model::tracked::{ByNumber, Tracked};
 
 use super::findings::{Findings, Observed};
 use super::focus::Focus;
@@ -50,12 +50,17 @@ impl KeptFindings {
                     *place = finding;
                 }
             };
+            let mut entries = ByNumber::new(tracked);
+            let mut has_entry = focus.map(|focus| focus.has_entries_of(tracked));
             for (number, observed) in &findings.tracked {
-                let Some(entry) = tracked.entry(*number) else {
+                let Some(entry) = entries.get(*number) else {
                     continue;
                 };
                 // If a folder is gone, all files below it are reported missing, even those outside the focus.
-                if focus.is_none_or(|focus| focus.has_entry(tracked, entry.path.as_ref())) {
+                if has_entry
+                    .as_mut()
+                    .is_none_or(|has| has(entry.path.as_ref()))
+                {
                     note((entry.path, Some(*number)), PathFinding::Tracked(*observed));
                 }
             }

@@ -27,98 +27,19 @@ impl Focus {
     /// Creates the focus on the tracked files `tracked`, and on the directories that hold the paths `untracked`. Paths in
     /// `tracked` that are not tracked (any more) add only their directory.
     pub fn new(files: &Tracked, tracked: &[BString], untracked: &[BString]) -> Self {
-        let mut focus = Self::default();
+        let mut builder = FocusBuilder::new(files);
         for path in tracked {
-            let (dir, dir_focus) = focus.add(files, path.as_bstr(), true);
-            let name = name_of(path.as_bstr());
-            let directory = files.directory(dir);
-            let at = directory.position(name);
-            if directory.file(at).is_some_and(|file| file.name() == name) {
-                dir_focus.files.push(at);
-            }
+            builder.add_tracked_file(path.as_bstr());
         }
         for path in untracked {
-            focus.add(files, path.as_bstr(), true);
+            builder.add_folder(path.as_bstr());
         }
-        focus.finish();
-        focus
-    }
-
-    /// Adds whatever may be at `path`: a tracked file, with all its sides, or anything else.
-    pub(super) fn add_entry(&mut self, files: &Tracked, path: &BStr) {
-        let (dir, _) = self.add(files, above(path), true);
-        let name = name_of(path);
-        let directory = files.directory(dir);
-        if let Some(sub) = directory.find_subdir(name) {
-            self.add_whole(sub.number);
-        }
-        let places = places_of(&directory, name);
-        self.dirs.entry(dir).or_default().files.extend(places);
-    }
-
-    /// Like [`Self::add_entry`], if there neither was nor is a folder at `path`: for a tracked file, nothing else in its
-    /// directory has to be looked at.
-    pub(super) fn add_file(&mut self, files: &Tracked, path: &BStr) {
-        let prefix = self.tracked_prefix(files, above(path));
-        let directory = files.directory(prefix.dir);
-        let name = name_of(path);
-        let places = places_of(&directory, name);
-        let is_plain = |place: &usize| {
-            let file = directory.file(*place);
-            file.is_some_and(|file| !file.is_nested() && !has_impossible_component(file.name()))
-        };
-        let is_tracked = prefix.is_tracked && !places.is_empty() && places.iter().all(is_plain);
-        if !is_tracked || directory.find_subdir(name).is_some() {
-            self.add_entry(files, path);
-            return;
-        }
-        let (_, dir_focus) = self.add(files, above(path), false);
-        dir_focus.files.extend(places);
-    }
-
-    /// Adds the folder at `path` with everything below, and its own entry in the directory above.
-    pub(super) fn add_tree(&mut self, files: &Tracked, path: &BStr) {
-        match path.is_empty() {
-            true => self.add_whole(ROOT),
-            false => self.add_entry(files, path),
-        }
-    }
-
-    /// Adds what the folder at `path` holds besides its tracked files, or the fact that it is gone.
-    pub(super) fn add_folder(&mut self, files: &Tracked, path: &BStr) {
-        self.add(files, path, true);
-    }
-
-    /// Adds what the directory at `path`, and all below it, hold besides tracked files.
-    pub(super) fn add_non_tracked_below(&mut self, files: &Tracked, path: &BStr) {
-        let (dir, _) = self.add(files, path, true);
-        let mut pending = match self.tracked_prefix(files, path).is_tracked {
-            true => vec![dir],
-            false => Vec::new(),
-        };
-        while let Some(dir) = pending.pop() {
-            self.dirs.entry(dir).or_default().wants_non_tracked = true;
-            pending.extend(files.directory(dir).subdirs().map(|sub| sub.number));
-        }
-    }
-
-    /// Adds the files directly in the directory at `path`, and whatever else is in it.
-    pub(super) fn add_files_of(&mut self, files: &Tracked, path: &BStr) {
-        let (dir, dir_focus) = self.add(files, path, true);
-        dir_focus.files.extend(0..files.directory(dir).files_len());
+        builder.finish()
     }
 
     fn add_whole(&mut self, number: DirNumber) {
         self.dirs.entry(number).or_default();
         self.whole.insert(number);
-    }
-
-    /// Sorts the files. Call this after the last addition.
-    pub(super) fn finish(&mut self) {
-        for dir_focus in self.dirs.values_mut() {
-            dir_focus.files.sort_unstable();
-            dir_focus.files.dedup();
-        }
     }
 
     /// Whether there is nothing to look at.
@@ -154,7 +75,7 @@ impl Focus {
                 (above.into(), prefix)
             }));
             let sub = match prefix.is_tracked {
-                true => files.directory(prefix.dir).find_subdir(name.as_bstr()),
+                true => files.subdir_called(prefix.dir, name.as_bstr()),
                 false => None,
             };
             let dir = sub.map_or(prefix.dir, |sub| sub.number);
@@ -162,12 +83,21 @@ impl Focus {
         }
     }
 
-    /// Whether the tracked file at `path` is included.
-    pub(super) fn has_entry(&self, files: &Tracked, path: &BStr) -> bool {
-        let prefix = self.tracked_prefix(files, above(path));
-        let name = name_of(path);
-        let at = files.directory(prefix.dir).position(name);
-        prefix.is_whole || !prefix.is_tracked || self.files(prefix.dir).binary_search(&at).is_ok()
+    /// Tells of the paths of tracked files, best in order, whether the file is included.
+    pub(super) fn has_entries_of<'t>(&self, files: &'t Tracked) -> impl FnMut(&BStr) -> bool {
+        let mut folder: Option<(BString, TrackedPrefix)> = None;
+        let mut directories = LastDirectory::new(files);
+        move |path| {
+            let same = folder.take().filter(|(known, _)| known == above(path));
+            let (_, prefix) = folder.insert(same.unwrap_or_else(|| {
+                let prefix = self.tracked_prefix(files, above(path));
+                (above(path).to_owned(), prefix)
+            }));
+            prefix.is_whole || !prefix.is_tracked || {
+                let at = directories.open(prefix.dir).position(name_of(path));
+                self.files(prefix.dir).binary_search(&at).is_ok()
+            }
+        }
     }
 
     /// Follows the path of a folder down the tracked directories, as far as they go.
@@ -178,7 +108,7 @@ impl Focus {
             is_whole: self.has_whole(ROOT),
         };
         for name in path.split_str("/").filter(|name| !name.is_empty()) {
-            match files.directory(prefix.dir).find_subdir(name) {
+            match files.subdir_called(prefix.dir, name.as_bstr()) {
                 Some(sub) => prefix.dir = sub.number,
                 None => {
                     prefix.is_tracked = false;
@@ -201,7 +131,7 @@ impl Focus {
         let mut dir = ROOT;
         self.dirs.entry(dir).or_default().wants_non_tracked |= wants_non_tracked;
         for name in path.split_str("/") {
-            match files.directory(dir).find_subdir(name) {
+            match files.subdir_called(dir, name.as_bstr()) {
                 Some(sub) => dir = sub.number,
                 None => break,
             }
@@ -228,6 +158,135 @@ impl Focus {
         dir_focus
             .map(|dir_focus| dir_focus.files.as_slice())
             .unwrap_or_default()
+    }
+}
+
+/// A focus on tracked files as they are added, best in the order of their paths.
+pub(super) struct FocusBuilder<'t> {
+    files: &'t Tracked,
+    directories: LastDirectory<'t>,
+    focus: Focus,
+}
+
+impl<'t> FocusBuilder<'t> {
+    /// Begins with nothing to look at among `files`.
+    pub(super) fn new(files: &'t Tracked) -> Self {
+        Self {
+            files,
+            directories: LastDirectory::new(files),
+            focus: Focus::default(),
+        }
+    }
+
+    /// Adds the tracked file at `path`, if there is one, and whatever else is in its directory.
+    fn add_tracked_file(&mut self, path: &BStr) {
+        let (dir, dir_focus) = self.focus.add(self.files, path, true);
+        let name = name_of(path);
+        let directory = self.directories.open(dir);
+        let at = directory.position(name);
+        if directory.file(at).is_some_and(|file| file.name() == name) {
+            dir_focus.files.push(at);
+        }
+    }
+
+    /// Adds whatever may be at `path`: a tracked file, with all its sides, or anything else.
+    pub(super) fn add_entry(&mut self, path: &BStr) {
+        let (dir, _) = self.focus.add(self.files, above(path), true);
+        let name = name_of(path);
+        let directory = self.directories.open(dir);
+        if let Some(sub) = directory.find_subdir(name) {
+            self.focus.add_whole(sub.number);
+        }
+        let places = places_of(directory, name);
+        self.focus.dirs.entry(dir).or_default().files.extend(places);
+    }
+
+    /// Like [`Self::add_entry`], if there neither was nor is a folder at `path`: for a tracked file, nothing else in its
+    /// directory has to be looked at.
+    pub(super) fn add_file(&mut self, path: &BStr) {
+        let prefix = self.focus.tracked_prefix(self.files, above(path));
+        let directory = self.directories.open(prefix.dir);
+        let name = name_of(path);
+        let places = places_of(directory, name);
+        let is_plain = |place: &usize| {
+            let file = directory.file(*place);
+            file.is_some_and(|file| !file.is_nested() && !has_impossible_component(file.name()))
+        };
+        let is_tracked = prefix.is_tracked && !places.is_empty() && places.iter().all(is_plain);
+        if !is_tracked || directory.find_subdir(name).is_some() {
+            self.add_entry(path);
+            return;
+        }
+        let (_, dir_focus) = self.focus.add(self.files, above(path), false);
+        dir_focus.files.extend(places);
+    }
+
+    /// Adds the folder at `path` with everything below, and its own entry in the directory above.
+    pub(super) fn add_tree(&mut self, path: &BStr) {
+        match path.is_empty() {
+            true => self.focus.add_whole(ROOT),
+            false => self.add_entry(path),
+        }
+    }
+
+    /// Adds what the folder at `path` holds besides its tracked files, or the fact that it is gone.
+    pub(super) fn add_folder(&mut self, path: &BStr) {
+        self.focus.add(self.files, path, true);
+    }
+
+    /// Adds what the directory at `path`, and all below it, hold besides tracked files.
+    pub(super) fn add_non_tracked_below(&mut self, path: &BStr) {
+        let (dir, _) = self.focus.add(self.files, path, true);
+        let mut pending = match self.focus.tracked_prefix(self.files, path).is_tracked {
+            true => vec![dir],
+            false => Vec::new(),
+        };
+        while let Some(dir) = pending.pop() {
+            self.focus.dirs.entry(dir).or_default().wants_non_tracked = true;
+            pending.extend(self.files.directory(dir).subdirs().map(|sub| sub.number));
+        }
+    }
+
+    /// Adds the files directly in the directory at `path`, and whatever else is in it.
+    pub(super) fn add_files_of(&mut self, path: &BStr) {
+        let (dir, dir_focus) = self.focus.add(self.files, path, true);
+        let files_len = self.directories.open(dir).files_len();
+        dir_focus.files.extend(0..files_len);
+    }
+
+    /// The focus on all that was added.
+    pub(super) fn finish(mut self) -> Focus {
+        for dir_focus in self.focus.dirs.values_mut() {
+            dir_focus.files.sort_unstable();
+            dir_focus.files.dedup();
+        }
+        self.focus
+    }
+}
+
+/// The directory that was opened last. Opening one takes as long as it has files, and paths next to each other are often in the
+/// same one.
+struct LastDirectory<'t> {
+    files: &'t Tracked,
+    number: DirNumber,
+    directory: Directory<'t>,
+}
+
+impl<'t> LastDirectory<'t> {
+    fn new(files: &'t Tracked) -> Self {
+        Self {
+            files,
+            number: ROOT,
+            directory: files.directory(ROOT),
+        }
+    }
+
+    fn open(&mut self, number: DirNumber) -> &Directory<'t> {
+        if self.number != number {
+            self.number = number;
+            self.directory = self.files.directory(number);
+        }
+        &self.directory
     }
 }
 

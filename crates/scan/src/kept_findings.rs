@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::Errno;
 use vigil_model::path::join;
-use vigil_model::tracked::{ByNumber, Directory, Tracked, TrackedEntry, TreeDiff};
+use vigil_model::tracked::{ByNumber, ByPath, Directory, Tracked, TrackedEntry, TreeDiff};
 
 use super::findings::{Findings, Unseen};
-use super::focus::Focus;
+use super::focus::{Focus, FocusBuilder};
 
 /// The findings of a full scan, updated since. They hold for one index, one question and one set of rules.
 #[derive(Debug)]
@@ -110,6 +110,7 @@ impl KeptFindings {
     ) -> bool {
         let invalid_entries = &mut self.invalid.entries;
         let (mut old, mut new) = (ByNumber::new(before), ByNumber::new(now));
+        let mut new_by_path = ByPath::new(now);
         let mut renumbered = |number: u32| {
             let entry = old.get(number)?;
             let is_it = |other: &TrackedEntry| {
@@ -117,7 +118,8 @@ impl KeptFindings {
             };
             // Mostly, it still has its number.
             let found = new.get(number).filter(is_it);
-            let found = found.or_else(|| now.find(entry.path.as_ref(), entry.flags.stage()));
+            let found =
+                found.or_else(|| new_by_path.find(entry.path.as_ref(), entry.flags.stage()));
             let number = found.map(|found| found.number);
             if number.is_none() || is_in_doubt(&entry) {
                 invalid_entries.insert(entry.path);
@@ -180,46 +182,46 @@ impl KeptFindings {
         folders: impl IntoIterator<Item = &'p BString>,
         ruled: impl IntoIterator<Item = &'p BString>,
     ) -> Option<Focus> {
-        let mut focus = Focus::default();
+        let mut focus = FocusBuilder::new(tracked);
         for path in paths {
-            focus.add_file(tracked, path.as_ref());
+            focus.add_file(path.as_ref());
         }
         for folder in folders {
-            focus.add_tree(tracked, folder.as_ref());
+            focus.add_tree(folder.as_ref());
         }
         for folder in ruled {
-            focus.add_non_tracked_below(tracked, folder.as_ref());
+            focus.add_non_tracked_below(folder.as_ref());
         }
         for path in &self.invalid.new_directories {
-            focus.add_files_of(tracked, path.as_ref());
+            focus.add_files_of(path.as_ref());
         }
         for path in &self.invalid.other_names {
-            focus.add_folder(tracked, path.as_ref());
+            focus.add_folder(path.as_ref());
         }
         for path in &self.invalid.entries {
-            focus.add_file(tracked, path.as_ref());
+            focus.add_file(path.as_ref());
         }
         for path in &self.invalid.trees {
-            focus.add_tree(tracked, path.as_ref());
+            focus.add_tree(path.as_ref());
         }
         let silent_paths = &self.findings.silent_paths;
         // If a tree has been copied by hard links, these are all its files.
         let mut entries = ByNumber::new(tracked);
         for number in &silent_paths.files {
             if let Some(entry) = entries.get(*number) {
-                focus.add_file(tracked, entry.path.as_ref());
+                focus.add_file(entry.path.as_ref());
             }
         }
         for folder in &silent_paths.folders {
-            focus.add_folder(tracked, folder.as_ref());
+            focus.add_folder(folder.as_ref());
         }
         for nested in &silent_paths.nested {
-            focus.add_folder(tracked, nested.tracked_folder.as_ref());
+            focus.add_folder(nested.tracked_folder.as_ref());
         }
         for folder in &silent_paths.trees {
-            focus.add_tree(tracked, folder.as_ref());
+            focus.add_tree(folder.as_ref());
         }
-        focus.finish();
+        let focus = focus.finish();
         (!focus.is_empty()).then_some(focus)
     }
 
@@ -232,9 +234,10 @@ impl KeptFindings {
         self.invalid = Invalid::default();
         let known = &mut self.findings;
         let mut entries = ByNumber::new(tracked);
+        let mut has_entry = focus.has_entries_of(tracked);
         let mut has_file = |number: u32| {
             let entry = entries.get(number);
-            entry.is_none_or(|entry| focus.has_entry(tracked, entry.path.as_ref()))
+            entry.is_none_or(|entry| has_entry(entry.path.as_ref()))
         };
         let mut has = focus.wants_non_tracked_of(tracked);
         known.tracked.retain(|(number, _)| !has_file(*number));

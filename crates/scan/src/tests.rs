@@ -8,6 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::Errno;
@@ -18,7 +19,9 @@ use vigil_model::facts::RecordedStat;
 use vigil_model::index::{Entry, EntryFlags};
 use vigil_model::mode::FileMode;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
-use vigil_model::tracked::{Tracked, TrackedFile};
+use vigil_model::tracked::{
+    Beside, Blocks, Builder, Damaged, DirNumber, InMemory, Tracked, TrackedFile,
+};
 use vigil_model::{HashKind, ObjectId};
 use vigil_stamp::Stamp;
 use vigil_testkit::clock::wait_for_tick;
@@ -434,6 +437,87 @@ fn kept_findings_are_updated_by_scanning_what_may_have_changed() {
     let (last, tree_diff) =
         later.updated_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
     assert!(!known.move_to(&later, &last, &tree_diff, |_| false, 4));
+}
+
+/// Blocks that count how often files are read.
+struct CountedBlocks {
+    blocks: InMemory,
+    reads: AtomicUsize,
+}
+
+impl Blocks for CountedBlocks {
+    fn directory(&self, number: DirNumber) -> Result<&[u8], Damaged> {
+        self.blocks.directory(number)
+    }
+
+    fn files(&self, key: u32) -> Result<&[u8], Damaged> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.blocks.files(key)
+    }
+
+    fn directory_number_end(&self) -> u32 {
+        self.blocks.directory_number_end()
+    }
+
+    fn files_key_end(&self) -> u32 {
+        self.blocks.files_key_end()
+    }
+}
+
+#[test]
+fn many_findings_in_one_directory_are_updated_in_one_pass_over_its_files() {
+    const COUNT: u32 = 5000;
+    let hash = HashKind::Sha1;
+    let (stat, flags) = (RecordedStat::default(), EntryFlags::default());
+    let entry = Entry::new(stat, FileMode::FILE, id_of("text"), flags);
+    let names: Vec<BString> = (0..COUNT)
+        .map(|number| format!("dir/{number:06}").into())
+        .collect();
+    let counted = |first: Option<&str>| {
+        let mut builder = Builder::new(hash.len_in_bytes(), InMemory::default());
+        let first = first.map(BString::from);
+        for name in first.iter().chain(&names) {
+            builder.push(name.as_ref(), &entry);
+        }
+        let blocks = Arc::new(CountedBlocks {
+            blocks: builder.finish(),
+            reads: AtomicUsize::new(0),
+        });
+        (blocks.clone(), Tracked::new(hash, blocks))
+    };
+    let (blocks, tracked) = counted(None);
+    let reads = |blocks: &CountedBlocks| blocks.reads.swap(0, Ordering::Relaxed);
+    let _ = tracked.directory(tracked.find_directory("dir".into()).unwrap());
+    let segments = reads(&blocks);
+    assert!(segments > 4);
+    let found = Findings {
+        tracked: (0..COUNT)
+            .map(|number| (number, Observed::Missing))
+            .collect(),
+        ..Findings::default()
+    };
+    let mut known = KeptFindings::new(found.clone()).unwrap();
+    // All of them may have changed.
+    let focus = known.focus(&tracked, &names, [], []).unwrap();
+    assert!(reads(&blocks) < 4 * segments);
+    let mut beside = Beside::new(&tracked);
+    assert!(names.iter().all(|name| !beside.has(name.as_ref())));
+    assert!(reads(&blocks) < 4 * segments);
+    // One of them is as recorded now.
+    let focus_of_one = known.focus(&tracked, &names[7..8], [], []).unwrap();
+    reads(&blocks);
+    assert!(known.merge(&tracked, &focus_of_one, Findings::default()));
+    assert!(reads(&blocks) < 4 * segments);
+    assert_eq!(known.findings().tracked.len(), names.len() - 1);
+    let differences = known.differences(&tracked, Some(&focus), &found);
+    assert!(reads(&blocks) < 10 * segments);
+    assert_eq!(differences.len(), 1);
+    // All get other numbers.
+    let (later_blocks, later) = counted(Some("a"));
+    let is_kept = known.move_to(&tracked, &later, &Default::default(), |_| false, 0);
+    assert!(is_kept);
+    assert!(reads(&blocks) + reads(&later_blocks) < 10 * segments);
+    assert_eq!(known.findings().tracked.len(), names.len() - 1);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bstr::{BStr, BString};
 use vigil_hg::patterns::Ignore;
 use vigil_model::path::parent;
-use vigil_model::tracked::Tracked;
+use vigil_model::tracked::{Beside, Tracked};
 use vigil_scan::Watch;
 
 use crate::session::watched::ChangeFilter;
@@ -24,20 +24,19 @@ impl ChangeFilter for IgnoredChanges<'_> {
         _: &[BString],
         _: &dyn Watch,
     ) {
-        paths.retain(|path| !self.is_ignored(path.as_ref()));
-        folders.retain(|path| !self.is_ignored(path.as_ref()));
+        let mut beside = Beside::new(self.tracked);
+        paths.retain(|path| !self.is_ignored(&mut beside, path.as_ref()));
+        folders.retain(|path| !self.is_ignored(&mut beside, path.as_ref()));
     }
 }
 
 impl IgnoredChanges<'_> {
     /// Whether `path` and everything below it is ignored, and no recorded file is at, above or below it.
-    fn is_ignored(&self, path: &BStr) -> bool {
+    fn is_ignored(&self, beside: &mut Beside<'_>, path: &BStr) -> bool {
         // A nested repository makes the files recorded in it count as missing.
         let is_another_repository =
             path.ends_with(b"/.hg") && self.tracked.find_directory(parent(path)).is_some();
-        !is_another_repository
-            && self.tracked.is_beside(path)
-            && self.ignore.is_match_or_below(path)
+        !is_another_repository && beside.has(path) && self.ignore.is_match_or_below(path)
     }
 }
 

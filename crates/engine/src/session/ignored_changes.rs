@@ -13,7 +13,7 @@ use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::lstat_path;
 use vigil_model::path::{file_name, join, parent};
-use vigil_model::tracked::Tracked;
+use vigil_model::tracked::{Beside, Tracked};
 use vigil_rules::ignore::IgnoreRules;
 use vigil_scan::Watch;
 
@@ -42,6 +42,7 @@ impl watched::ChangeFilter for IgnoredChanges<'_> {
     ) {
         let mut judge = ChangeJudge {
             parts: self,
+            beside: Beside::new(self.tracked),
             shown,
             watch,
             by_folder: HashMap::new(),
@@ -56,6 +57,7 @@ impl watched::ChangeFilter for IgnoredChanges<'_> {
 /// What is known while changes are judged.
 struct ChangeJudge<'s> {
     parts: &'s IgnoredChanges<'s>,
+    beside: Beside<'s>,
     shown: &'s [BString],
     watch: &'s dyn Watch,
     by_folder: HashMap<BString, RulesIn>,
@@ -99,9 +101,9 @@ impl ChangeJudge<'_> {
     }
 
     /// Whether no index entry is at `path`, below it, or in place of a folder above it, and no repository is on the way.
-    fn is_beside_tracked(&self, path: &BStr) -> bool {
+    fn is_beside_tracked(&mut self, path: &BStr) -> bool {
         let mut names = path.split_str("/");
-        !names.any(|name| name.eq_ignore_ascii_case(b".git")) && self.parts.tracked.is_beside(path)
+        !names.any(|name| name.eq_ignore_ascii_case(b".git")) && self.beside.has(path)
     }
 
     /// Whether the answer has `path`, something below it, or a folder above it.

@@ -160,3 +160,70 @@ impl<'t> ByPath<'t> {
         self.last.as_ref()
     }
 }
+
+/// Tells which paths are beside all entries. Paths in the folder of the previous one need no walk from the top.
+pub struct Beside<'t> {
+    tracked: &'t Tracked,
+    last: Option<(BString, Above<'t>)>,
+}
+
+/// What is known of all paths in one folder.
+enum Above<'t> {
+    /// They are beside all entries, or they are not.
+    Decided(bool),
+    /// Entries are in or below the folder.
+    Tracked(Directory<'t>),
+}
+
+impl<'t> Beside<'t> {
+    /// Starts with nothing known of the paths of `tracked`.
+    pub fn new(tracked: &'t Tracked) -> Self {
+        Self {
+            tracked,
+            last: None,
+        }
+    }
+
+    /// Whether no entry is at `path`, below it, or in place of a directory above it; never true of the top. One walk down tells
+    /// all of that, so the time grows with the depth, not with its square.
+    pub fn has(&mut self, path: &BStr) -> bool {
+        let Some((above, name)) = path.split_at_checked(directory_len(path)) else {
+            return false;
+        };
+        if path.is_empty() {
+            return false;
+        }
+        let tracked = self.tracked;
+        let same = self.last.take().filter(|(known, _)| known == above);
+        let (_, known) = self
+            .last
+            .insert(same.unwrap_or_else(|| (above.into(), Self::look(tracked, above))));
+        match known {
+            Above::Decided(decided) => *decided,
+            Above::Tracked(directory) => {
+                !is_in_place(directory, name) && directory.find_subdir(name).is_none()
+            }
+        }
+    }
+
+    /// Walks down to the folder `above`, which ends in `/` unless it is the top.
+    fn look(tracked: &'t Tracked, above: &[u8]) -> Above<'t> {
+        let mut directory = tracked.directory(ROOT);
+        for name in above.split_str("/").filter(|name| !name.is_empty()) {
+            if is_in_place(&directory, name) {
+                return Above::Decided(false);
+            }
+            match directory.find_subdir(name) {
+                Some(subdir) => directory = tracked.directory(subdir.number),
+                None => return Above::Decided(true),
+            }
+        }
+        Above::Tracked(directory)
+    }
+}
+
+/// Whether an entry called `name` is in `directory`, or one in place of the directory itself.
+fn is_in_place(directory: &Directory<'_>, name: &[u8]) -> bool {
+    // An entry without a name stands for the directory itself, outside the sparse checkout.
+    directory.has_file(name) || directory.has_file(b"")
+}

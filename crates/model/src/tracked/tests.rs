@@ -109,8 +109,9 @@ fn one_walk_tells_what_is_beside_all_entries() {
     let files = ["a/b/c", "a.d", "file"].map(|path| draft(path, 0, 0));
     let conflict = draft("in/conflict", 2, 0);
     let tracked = Tracked::of(&index([files.as_slice(), &[outside, conflict]].concat()));
+    let mut beside = Beside::new(&tracked);
     for path in ["x", "a/x", "a/b/x/y", "a.e", "b/c", "file.x", "s/u", "in/x"] {
-        assert!(tracked.is_beside(path.into()), "{path}");
+        assert!(beside.has(path.into()), "{path}");
     }
     let at_or_below = [
         "",
@@ -127,11 +128,12 @@ fn one_walk_tells_what_is_beside_all_entries() {
         .into_iter()
         .chain(["a/b/c/d/e", "file/x", "s/t/u", "in/conflict/x"])
     {
-        assert!(!tracked.is_beside(path.into()), "{path}");
+        assert!(!beside.has(path.into()), "{path}");
     }
     let empty = Tracked::of(&index(Vec::new()));
-    assert!(!empty.is_beside("".into()));
-    assert!(empty.is_beside("a/b".into()));
+    let mut beside = Beside::new(&empty);
+    assert!(!beside.has("".into()));
+    assert!(beside.has("a/b".into()));
 }
 
 proptest! {

@@ -237,8 +237,9 @@ impl Tracked {
         ByPath::new(self).find_first(path)
     }
 
-    /// The directory called `name` in the directory with number `number`.
-    pub(super) fn subdir_called(&self, number: DirNumber, name: &BStr) -> Option<Subdir<'_>> {
+    /// The directory called `name` in the directory with number `number`. Unlike [`Self::directory`], this does not look at the
+    /// files, which takes long if there are many.
+    pub fn subdir_called(&self, number: DirNumber, name: &BStr) -> Option<Subdir<'_>> {
         let block = self.blocks.directory(number).map(DirectoryBlock::parse);
         let block = self.record_damage(number, block)?;
         Some(Subdir::new(block, block.find_subdir(name)?))
@@ -253,27 +254,6 @@ impl Tracked {
             let subdir = self.subdir_called(number, name.into());
             subdir.map(|subdir| subdir.number)
         })
-    }
-
-    /// Whether no entry is at `path`, below it, or in place of a directory above it; never true of the top. One walk down tells
-    /// all of that, so the time grows with the depth, not with its square.
-    pub fn is_beside(&self, path: &BStr) -> bool {
-        if path.is_empty() {
-            return false;
-        }
-        let mut number = ROOT;
-        for name in path.split_str("/") {
-            let directory = self.directory(number);
-            // An entry without a name stands for the directory itself, outside the sparse checkout.
-            if directory.has_file(name) || directory.has_file(b"") {
-                return false;
-            }
-            match directory.find_subdir(name) {
-                Some(subdir) => number = subdir.number,
-                None => return true,
-            }
-        }
-        false
     }
 
     /// Calls `visit` for every entry in the order of the index, with its number and path. Skips directories whose sums
