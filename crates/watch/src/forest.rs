@@ -79,11 +79,25 @@ pub(crate) struct Forest {
     refused: usize,
     /// The time at which the events being handled were queued, or a little later.
     now: Timestamp,
+    /// The entry that the event before this one was about, if that noted it as present. Until the queue is empty, nobody can have
+    /// seen that.
+    noted: Option<i32>,
+    noted_name: BString,
+    /// The path of the folder that the event before this one was about, unless some folder's path has changed since.
+    last_folder: Option<(NodeId, BString)>,
 }
 
 /// The longest time, in seconds, between the two halves of an exchange (`RENAME_EXCHANGE`). They are queued one right after the
 /// other, but the process may have to wait for a core in between.
 const EXCHANGE_MAX_S: i64 = 2;
+
+/// The flags of events after which an entry is not where it was.
+const GOES: ReadFlags = ReadFlags::DELETE.union(ReadFlags::MOVED_FROM);
+
+/// The flags of events after which the same entry is where it was.
+const IN_PLACE: ReadFlags = ReadFlags::MODIFY
+    .union(ReadFlags::ATTRIB)
+    .union(ReadFlags::CLOSE_WRITE);
 
 /// The most nodes that are kept for folders that cannot be watched.
 const REFUSED_MAX: usize = 50_000;
@@ -291,6 +305,10 @@ impl Forest {
 
     /// Handles one event.
     pub(crate) fn handle(&mut self, event: WatchEvent<'_>) {
+        if self.is_noted(&event) {
+            return;
+        }
+        self.noted = None;
         if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
             self.doubt_everything();
             for tree in self.trees.values_mut() {
@@ -298,21 +316,41 @@ impl Forest {
             }
             return;
         }
-        let nodes = self.by_watch.get(&event.wd).cloned().unwrap_or_default();
+        let nodes = self.by_watch.get(&event.wd).map(Vec::as_slice);
+        let (first, others) = match nodes.unwrap_or_default() {
+            [] => (None, Vec::new()),
+            [first, others @ ..] => (Some(*first), others.to_vec()),
+        };
         if event.flags.contains(ReadFlags::IGNORED) {
             self.by_watch.remove(&event.wd);
         }
-        for id in nodes {
+        for id in first.into_iter().chain(others) {
             match event.name {
                 Some(name) => self.handle_entry_event(id, name, &event),
                 None => self.handle_folder_event(id, &event),
             }
         }
+        if let Some(name) = event.name
+            && !event.flags.intersects(GOES)
+        {
+            self.noted = Some(event.wd);
+            self.noted_name.clear();
+            self.noted_name.extend_from_slice(name);
+        }
+    }
+
+    /// Whether the event tells nothing that the one before it did not: a file that is created, written and closed has three.
+    fn is_noted(&self, event: &WatchEvent<'_>) -> bool {
+        let is_change_only = (event.flags - IN_PLACE).is_empty();
+        is_change_only
+            && self.noted == Some(event.wd)
+            && event.name.is_some_and(|name| name == self.noted_name)
     }
 
     /// Call this when the queue is empty. A folder that was renamed away and has not reappeared is outside the tree, where its
     /// events no longer matter.
     pub(crate) fn settle(&mut self) {
+        self.noted = None;
         for (_, id) in std::mem::take(&mut self.moved) {
             self.drop_below(id);
         }
@@ -411,9 +449,9 @@ impl Forest {
         };
         let tree = node.tree;
         let child = node.below.get(name).copied();
-        let path = self.path_of(id).map(|path| join(path.as_bstr(), name));
+        let path = self.path_in(id, name);
         let appears = flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
-        let goes = flags.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM);
+        let goes = flags.intersects(GOES);
         if let Some(child) = child
             && (appears || goes)
         {
@@ -422,6 +460,7 @@ impl Forest {
             }
             match flags.contains(ReadFlags::MOVED_FROM) && self.is_certainly_moved(child, flags) {
                 true => {
+                    self.last_folder = None;
                     if let Some(child) = self.nodes.get_mut(&child) {
                         child.parent = None;
                     }
@@ -489,6 +528,7 @@ impl Forest {
             above = self.nodes.get(&id).and_then(|node| node.parent);
         }
         let now = self.now;
+        self.last_folder = None;
         if let Some(node) = self.nodes.get_mut(&moved) {
             node.parent = Some(parent);
             node.name = name.to_owned();
@@ -512,6 +552,19 @@ impl Forest {
         }
         names.reverse();
         (at == root).then(|| bstr::join("/", names).into())
+    }
+
+    /// The path of the entry `name` in the folder of a node, or `None` as for [`Self::path_of`].
+    fn path_in(&mut self, id: NodeId, name: &BStr) -> Option<BString> {
+        // Events next to each other are often in the same folder.
+        let known = self.last_folder.take().filter(|(known, _)| *known == id);
+        let folder = match known {
+            Some((_, path)) => path,
+            None => self.path_of(id)?,
+        };
+        let path = join(folder.as_bstr(), name);
+        self.last_folder = Some((id, folder));
+        Some(path)
     }
 
     /// Returns the node at `path`, creating it and its ancestors if needed.
@@ -557,6 +610,7 @@ impl Forest {
 
     /// Removes a detached node and everything below it.
     fn drop_below(&mut self, id: NodeId) {
+        self.last_folder = None;
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
             let Some(node) = self.nodes.remove(&id) else {

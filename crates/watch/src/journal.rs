@@ -135,22 +135,26 @@ impl Journal {
 
     fn add(&mut self, path: &BStr, kind: Kind, went: bool, heard_at: Timestamp) {
         self.last = self.last.saturating_add(1);
-        let (path, before) = match self.numbers.remove_entry(path.as_bytes()) {
-            Some((path, number)) => (path, self.paths.remove(&number)),
+        let before = match self.numbers.get_mut(path.as_bytes()) {
+            Some(number) => self.paths.remove(&std::mem::replace(number, self.last)),
+            None => None,
+        };
+        let (path, was_folder) = match before {
+            // A reader that has seen neither change must still look below.
+            Some(before) => (before.path, before.kind == Kind::Folder),
             None => {
+                let path: Arc<[u8]> = Arc::from(path.as_bytes());
                 self.bytes = self.bytes.saturating_add(path.len());
-                (Arc::from(path.to_vec()), None)
+                self.numbers.insert(path.clone(), self.last);
+                (path, false)
             }
         };
-        // A reader that has seen neither change must still look below.
-        let was_folder = before.is_some_and(|before| before.kind == Kind::Folder);
         let changed = Changed {
-            path: path.clone(),
+            path,
             kind: if was_folder { Kind::Folder } else { kind },
             went,
             heard_at,
         };
-        self.numbers.insert(path, self.last);
         self.paths.insert(self.last, changed);
         while self.paths.len() > PATHS_MAX || self.bytes > BYTES_MAX {
             self.forget_first();

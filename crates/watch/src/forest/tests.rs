@@ -523,3 +523,51 @@ fn a_folder_that_can_be_watched_no_longer_has_changed_for_those_who_relied_on_it
     let changes = forest.journal(tree).unwrap().since(position);
     assert!(changes.is_empty());
 }
+
+#[test]
+fn a_file_that_is_written_is_noted_once_until_somebody_may_have_seen_it() {
+    let mut forest = Forest::default();
+    let tree = forest.begin();
+    for (path, wd) in [("", 1), ("a", 2)] {
+        forest.record_watch(tree, path.into(), wd);
+    }
+    let mut added_by = |flags: &[(i32, ReadFlags)]| {
+        let end = |forest: &Forest| forest.journal(tree).unwrap().end().number();
+        let before = end(&forest);
+        for (wd, flags) in flags {
+            forest.handle(WatchEvent {
+                wd: *wd,
+                flags: *flags,
+                cookie: 0,
+                name: Some("file".into()),
+            });
+        }
+        let added = end(&forest) - before;
+        let position = Position::of_number(before);
+        (added, forest.journal(tree).unwrap().since(position))
+    };
+    let (create, modify) = (ReadFlags::CREATE, ReadFlags::MODIFY);
+    let (close, delete) = (ReadFlags::CLOSE_WRITE, ReadFlags::DELETE);
+    let (added, changes) = added_by(&[(2, create), (2, modify), (2, close)]);
+    assert_eq!((added, changes.gone.len()), (1, 0));
+    // The same name in another folder is another file.
+    assert_eq!(added_by(&[(1, modify), (2, modify)]).0, 2);
+    // What is written after it was removed has no name, and has to be known as such.
+    let (added, changes) = added_by(&[(2, delete), (2, modify)]);
+    assert_eq!((added, changes.gone.len()), (2, 0));
+    let (_, changes) = added_by(&[(2, modify), (2, delete)]);
+    assert_eq!(changes.gone.len(), 1);
+    forest.settle();
+    let mut later = |flags: ReadFlags| {
+        let before = forest.journal(tree).unwrap().end();
+        forest.handle(WatchEvent {
+            wd: 2,
+            flags,
+            cookie: 0,
+            name: Some("file".into()),
+        });
+        forest.settle();
+        !forest.journal(tree).unwrap().since(before).is_empty()
+    };
+    assert!(later(modify) && later(modify));
+}
