@@ -156,6 +156,8 @@ fn sets_of_revisions_are_found_in_their_order() {
             "nope or 1",
             "1 and nope",
             "nope-1",
+            "an-unknown-name",
+            "nope - (nowhere or 1)",
             "r'1'",
             "::",
             "nope or ::",

@@ -225,7 +225,9 @@ impl Evaluation<'_, '_> {
     ) -> Result<Set, Abort> {
         let found = match self.set(first) {
             Ok(found) => found,
-            // Mercurial begins with the set that it takes for the smaller one.
+            // A difference from names begins with its first set, which may be a part of a name that is unknown.
+            Err(abort) if !is_in && second.is_of_names() => return Err(abort),
+            // Otherwise, Mercurial begins with the set that it takes for the smaller one.
             Err(abort) => {
                 return match self.set(second) {
                     Err(other) if other != abort => Err(self.refused()),
