@@ -409,7 +409,11 @@ fn write_reply(reply: &Reply, paging: Option<&Paging>, environment: &Environment
     }
     match crate::say::write(rustix::stdio::stdout(), &reply.stdout) {
         Ok(()) => reply.code,
-        Err(Errno::PIPE) => pager::die_of_broken_pipe(),
+        // Mercurial takes the signal while a pager runs, and ignores it otherwise.
+        Err(Errno::PIPE) if paging.is_some_and(Paging::needs_program) => {
+            pager::die_of_broken_pipe()
+        }
+        Err(Errno::PIPE) => FAILED,
         Err(error) => {
             let reason = vigil_linux::errno::text(error);
             let _ = on_stderr(&bytes!("abort: ", reason, "\n"));

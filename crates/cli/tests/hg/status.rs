@@ -211,6 +211,23 @@ fn a_write_error_is_reported_on_the_other_stream() {
 }
 
 #[test]
+fn that_nobody_reads_the_output_is_a_failure_without_a_word() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("f", "");
+        let printed = |program: &Path, arguments: &[&str]| {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let mut command = working.0.command(program, &working.0.top());
+            let output = command.args(arguments).stdout(writer).output().unwrap();
+            (output.status.code(), output.stderr)
+        };
+        let vigil = printed(Path::new(env!("CARGO_BIN_EXE_vigil")), &["hg", "status"]);
+        assert_eq!(vigil, printed(&hg, &["status"]));
+    }
+}
+
+#[test]
 fn behind_a_link_only_files_are_not_read_and_those_that_mercurial_would_read() {
     for hg in hg_programs() {
         for is_v2 in IS_DIRSTATE_V2 {
