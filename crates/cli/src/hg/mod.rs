@@ -200,7 +200,7 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
 /// What Mercurial reads before it parses the command line.
 struct ReadBefore {
     config: Config,
-    /// How the help is printed, by the user's own configuration.
+    /// How the help is printed, by the user's own configuration, and that of the repository for extensions.
     help: HelpStyle,
 }
 
@@ -226,9 +226,10 @@ fn read_before_parsing(
         ..open::process_of(environment, &variable)
     };
     let layers = configuration::of_user(&process, &early.config, &mut Ok(false))?;
-    let help = settings::help_style(layers.config(), early);
+    let mut help = settings::help_style(layers.config(), early);
     let (options, named) = (&early.config, &early.repository);
     let config = configuration::read_before_parsing(&process, layers, options, named, said)?;
+    help.has_mq = extensions::has(&config, "mq");
     Ok(ReadBefore { config, help })
 }
 

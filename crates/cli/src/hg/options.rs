@@ -215,6 +215,8 @@ pub(super) struct HelpStyle {
     pub(super) is_quiet: bool,
     /// Whether sources of copies are shown by default.
     pub(super) shows_copies: bool,
+    /// Whether the option of the extension mq is listed.
+    pub(super) has_mq: bool,
 }
 
 /// Returns the help that Mercurial prints when the options are wrong.
@@ -245,7 +247,11 @@ pub(super) fn short_help(style: HelpStyle) -> String {
         true => String::new(),
         false => {
             let lines: String = listed().map(line).collect();
-            format!("options ([+] can be repeated):\n\n{lines}\n")
+            let mq = match style.has_mq {
+                true => format!("{:width$} operate on patch repository\n", "    --mq"),
+                false => String::new(),
+            };
+            format!("options ([+] can be repeated):\n\n{lines}{mq}\n")
         }
     };
     format!(

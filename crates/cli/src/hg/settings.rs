@@ -144,6 +144,7 @@ pub(super) fn help_style(config: &Config, early: &EarlyOptions) -> HelpStyle {
     HelpStyle {
         is_quiet: Loudness::new(config, said).is_ok_and(|loudness| loudness.quiet),
         shows_copies: config.boolean("ui", "statuscopies", false) == Ok(true),
+        has_mq: false,
     }
 }
 

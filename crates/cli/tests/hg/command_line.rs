@@ -50,11 +50,14 @@ fn wrong_options_print_the_help() {
             &["status", "-Z", "--config", "ui.quiet=yes"],
             &["status", "-Z", "--config", "ui.statuscopies=yes"],
             &["status", "-Z", "--config", "ui.tweakdefaults=yes", "-q"],
+            &["status", "-Z", "--config", "extensions.mq="],
         ] {
             working.assert_same_as_hg(arguments);
         }
-        // Only the user's own configuration counts for the help.
+        // Only the user's own configuration counts for the help, but for extensions.
         working.write(".hg/hgrc", "[ui]\nquiet=yes\nstatuscopies=yes\n");
+        working.assert_same_as_hg(&["status", "-Z"]);
+        working.write(".hg/hgrc", "[extensions]\nmq=\n");
         working.assert_same_as_hg(&["status", "-Z"]);
     }
 }
