@@ -41,6 +41,7 @@ pub(super) struct Arguments {
     pub(super) color: Option<BString>,
     pub(super) pager: Option<BString>,
     pub(super) encoding: Option<BString>,
+    pub(super) encoding_mode: Option<BString>,
     pub(super) verbose: bool,
     pub(super) quiet: bool,
     pub(super) debug: bool,
@@ -452,7 +453,7 @@ impl Arguments {
             "color" => self.color = Some(value).filter(|value| !value.is_empty()),
             "pager" => self.pager = Some(value),
             "encoding" => self.encoding = Some(value),
-            "encodingmode" => {}
+            "encodingmode" => self.encoding_mode = Some(value),
             other => {
                 self.only_mercurial.get_or_insert(other);
                 if other == "config-file" {

@@ -225,7 +225,8 @@ impl<'q> Question<'q> {
             colors: &self.colors,
             has_letters: !arguments.no_status,
             ends_with_nul: arguments.print0,
-            is_utf8: settings::is_utf8(self.process, arguments),
+            is_strict_utf8: settings::is_utf8(self.process, arguments)
+                && settings::is_strict(self.process, arguments),
         };
         output.write(&self.format, &unfinished)
     }

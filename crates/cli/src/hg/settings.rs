@@ -217,6 +217,13 @@ pub(super) fn is_utf8(process: &ProcessContext<'_>, arguments: &Arguments) -> bo
     })
 }
 
+/// Whether bytes that are not of the encoding are an error, and not replaced or left out.
+pub(super) fn is_strict(process: &ProcessContext<'_>, arguments: &Arguments) -> bool {
+    let mode = arguments.encoding_mode.clone();
+    let mode = mode.or_else(|| process.get("HGENCODINGMODE"));
+    mode.is_none_or(|mode| mode == "strict")
+}
+
 /// Returns the encoding that is asked for by name, if any.
 fn named_encoding(process: &ProcessContext<'_>, arguments: &Arguments) -> Option<BString> {
     let said = arguments.encoding.clone();

@@ -63,8 +63,8 @@ pub(super) struct Output<'o> {
     pub(super) colors: &'o Colors<'o>,
     pub(super) has_letters: bool,
     pub(super) ends_with_nul: bool,
-    /// Whether the encoding is UTF-8.
-    pub(super) is_utf8: bool,
+    /// Whether the encoding is UTF-8, and other bytes are an error in it.
+    pub(super) is_strict_utf8: bool,
 }
 
 impl<'o> Output<'o> {
@@ -129,7 +129,7 @@ impl<'o> Output<'o> {
         let context = Context {
             paths: self.paths,
             colors: self.colors,
-            is_utf8: self.is_utf8,
+            is_strict_utf8: self.is_strict_utf8,
         };
         for (index, (kind, path)) in self.files().enumerate() {
             let source = self.copies.get(path.as_bytes().as_bstr());

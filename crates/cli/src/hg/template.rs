@@ -70,8 +70,8 @@ pub(super) struct Item<'i> {
 pub(super) struct Context<'a> {
     pub(super) paths: &'a PathDisplay,
     pub(super) colors: &'a Colors<'a>,
-    /// Whether text is UTF-8.
-    pub(super) is_utf8: bool,
+    /// Whether text is UTF-8, and other bytes are an error in it.
+    pub(super) is_strict_utf8: bool,
 }
 
 /// Names of Mercurial's own styles, and names that it treats specially.
@@ -203,7 +203,7 @@ impl TemplateExpr {
                 if text.len() > FILTERED_LEN_MAX {
                     return Err(Abort::unsupported("a template with such a long text"));
                 }
-                if filter.depends_on_encoding() && !context.is_utf8 && !text.is_ascii() {
+                if filter.depends_on_encoding() && !context.is_strict_utf8 && !text.is_ascii() {
                     let said = "letters in another encoding than UTF-8";
                     return Err(Abort::unsupported(said));
                 }

@@ -162,6 +162,7 @@ fn case_conversion_of_other_encodings_is_left_to_mercurial() {
         for question in [
             &["-T", "{path|upper}", "--encoding=latin-1"][..],
             &["--rev", "\u{e9}", "--encoding=ascii"],
+            &["-T", "{path|upper}", "--encodingmode=replace"],
         ] {
             let (_, stderr, code) = working.vigil(&[&["status"], question].concat());
             assert_eq!(code, Some(255));

@@ -19,7 +19,7 @@ fn rendered(text: &str) -> Option<BString> {
     let context = Context {
         paths: &PathDisplay::new(Path::new("/"), Path::new("/d"), true),
         colors: &colors,
-        is_utf8: true,
+        is_strict_utf8: true,
     };
     let item = Item {
         path: BStr::new(b"d/a\"\xff&"),
