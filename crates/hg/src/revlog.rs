@@ -11,7 +11,9 @@ mod index;
 mod sidedata;
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use bstr::BString;
@@ -41,6 +43,9 @@ const UNKNOWN_FLAGS: u16 = 0x003f;
 const ELLIPSIS_FLAG: u16 = 0x4000;
 /// The special flag of a revision whose text is kept elsewhere. The hash is that of the text, not of the pointer to it.
 const POINTER_FLAG: u16 = 0x2000;
+
+/// What Mercurial reads of a file at once, in bytes.
+const READ_AHEAD: u64 = 64 * 1024;
 
 /// The versions of one thing.
 #[derive(Debug)]
@@ -364,7 +369,7 @@ impl Revlog {
         room = known.fold(room, usize::saturating_sub);
         let mut decompressor = self.decompressor();
         for link in chain.iter().skip(last.chunks.len()) {
-            let stored = self.stored(link).ok_or_else(|| damaged("it is cut off"))?;
+            let stored = self.stored(link).ok_or_else(|| self.cut_off(&chain))?;
             let chunk = decompressor
                 .read(stored, link.mode, room)
                 .map_err(|error| error.abort(self.name.as_ref()))?;
@@ -379,6 +384,26 @@ impl Revlog {
             return Err(Abort::of(Kind::Storage, text_bytes(&text)));
         }
         Ok(text)
+    }
+
+    /// The error for a file that ends before all chunks of a text.
+    fn cut_off(&self, chain: &[Revision]) -> Abort {
+        let file_name = bytes!(self.name, ".d");
+        let is_named = self.data_path.file_name() == Some(OsStr::from_bytes(&file_name));
+        let ([only], Some(data), true) = (chain, &self.data, is_named) else {
+            // Mercurial reads several chunks at once, and names files by their paths in the store.
+            return self.damaged("it is cut off");
+        };
+        // The file is read from a multiple of this on, and the rest is counted from there.
+        let begin = only.start & !(READ_AHEAD.saturating_sub(1));
+        let end = u64::try_from(data.len()).unwrap_or(u64::MAX).max(begin);
+        let got = i128::from(end).saturating_sub(i128::from(only.start));
+        let message = format!(
+            "; expected {} bytes from offset {}, got {got}",
+            only.stored_len, only.start
+        );
+        let message = bytes!("partial read of revlog ", file_name, message);
+        Abort::of(Kind::Storage, message)
     }
 
     fn damaged(&self, what: &str) -> Abort {

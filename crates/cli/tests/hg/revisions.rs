@@ -539,3 +539,23 @@ fn the_tags_of_heads_are_found_by_the_cache_of_mercurial_as_far_as_it_is_right()
         }
     }
 }
+
+#[test]
+fn a_changelog_that_is_cut_off_is_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        for number in 0..3 {
+            working.write("f", number.to_string());
+            working.commit(&format!("{number}"));
+        }
+        let texts = working.path(".hg/store/00changelog.d");
+        let Ok(all) = std::fs::read(&texts) else {
+            // Older releases keep short texts in the index.
+            continue;
+        };
+        for len in [0, 1, all.len() - 1] {
+            std::fs::write(&texts, &all[..len]).unwrap();
+            working.assert_same_as_hg(&["status", "--change", "tip"]);
+        }
+    }
+}
