@@ -64,16 +64,11 @@ impl Focus {
     /// Tells of paths, best in order, whether untracked files are looked for in the innermost tracked directory that holds the
     /// path, or that is at the path itself.
     pub(super) fn wants_non_tracked_of(&self, files: &Tracked) -> impl FnMut(&BStr) -> bool {
-        // Many untracked files are often in one folder.
-        let mut folder: Option<(BString, TrackedPrefix)> = None;
+        let mut prefix_of = self.tracked_prefixes(files);
         move |path| {
             let path = path.strip_suffix(b"/").unwrap_or(path);
             let (above, name) = path.rsplit_once_str("/").unwrap_or((b"", path));
-            let same = folder.take().filter(|(known, _)| known == above);
-            let (_, prefix) = folder.insert(same.unwrap_or_else(|| {
-                let prefix = self.tracked_prefix(files, above.as_bstr());
-                (above.into(), prefix)
-            }));
+            let prefix = prefix_of(above.as_bstr());
             let sub = match prefix.is_tracked {
                 true => files.subdir_called(prefix.dir, name.as_bstr()),
                 false => None,
@@ -85,18 +80,24 @@ impl Focus {
 
     /// Tells of the paths of tracked files, best in order, whether the file is included.
     pub(super) fn has_entries_of<'t>(&self, files: &'t Tracked) -> impl FnMut(&BStr) -> bool {
-        let mut folder: Option<(BString, TrackedPrefix)> = None;
+        let mut prefix_of = self.tracked_prefixes(files);
         let mut directories = LastDirectory::new(files);
         move |path| {
-            let same = folder.take().filter(|(known, _)| known == above(path));
-            let (_, prefix) = folder.insert(same.unwrap_or_else(|| {
-                let prefix = self.tracked_prefix(files, above(path));
-                (above(path).to_owned(), prefix)
-            }));
+            let prefix = prefix_of(above(path));
             prefix.is_whole || !prefix.is_tracked || {
                 let at = directories.open(prefix.dir).position(name_of(path));
                 self.files(prefix.dir).binary_search(&at).is_ok()
             }
+        }
+    }
+
+    /// Like [`Self::tracked_prefix`], best for folders in order: many files are often in one.
+    fn tracked_prefixes(&self, files: &Tracked) -> impl FnMut(&BStr) -> TrackedPrefix {
+        let mut last: Option<(BString, TrackedPrefix)> = None;
+        move |folder| {
+            let same = last.take().filter(|(known, _)| known == folder);
+            let of_folder = || (folder.to_owned(), self.tracked_prefix(files, folder));
+            last.insert(same.unwrap_or_else(of_folder)).1
         }
     }
 
@@ -291,6 +292,7 @@ impl<'t> LastDirectory<'t> {
 }
 
 /// How far a path goes down the tracked directories.
+#[derive(Clone, Copy)]
 struct TrackedPrefix {
     /// The last tracked directory on the path.
     dir: DirNumber,
