@@ -68,13 +68,13 @@ impl Focus {
         move |path| {
             let path = path.strip_suffix(b"/").unwrap_or(path);
             let (above, name) = path.rsplit_once_str("/").unwrap_or((b"", path));
-            let prefix = prefix_of(above.as_bstr());
+            let (prefix, is_whole) = prefix_of(above.as_bstr());
             let sub = match prefix.is_tracked {
                 true => files.subdir_called(prefix.dir, name.as_bstr()),
                 false => None,
             };
             let dir = sub.map_or(prefix.dir, |sub| sub.number);
-            prefix.is_whole || self.has_whole(dir) || self.wants_non_tracked(dir)
+            is_whole || self.has_whole(dir) || self.wants_non_tracked(dir)
         }
     }
 
@@ -83,62 +83,28 @@ impl Focus {
         let mut prefix_of = self.tracked_prefixes(files);
         let mut directories = LastDirectory::new(files);
         move |path| {
-            let prefix = prefix_of(above(path));
-            prefix.is_whole || !prefix.is_tracked || {
+            let (prefix, is_whole) = prefix_of(above(path));
+            is_whole || !prefix.is_tracked || {
                 let at = directories.open(prefix.dir).position(name_of(path));
                 self.files(prefix.dir).binary_search(&at).is_ok()
             }
         }
     }
 
-    /// Like [`Self::tracked_prefix`], best for folders in order: many files are often in one.
-    fn tracked_prefixes(&self, files: &Tracked) -> impl FnMut(&BStr) -> TrackedPrefix {
-        let mut last: Option<(BString, TrackedPrefix)> = None;
+    /// Tells of folders, best in order, how far they are tracked, and whether a directory on the way is included with everything
+    /// below. Many files are often in one folder.
+    fn tracked_prefixes(&self, files: &Tracked) -> impl FnMut(&BStr) -> (TrackedPrefix, bool) {
+        let mut last: Option<(BString, (TrackedPrefix, bool))> = None;
         move |folder| {
             let same = last.take().filter(|(known, _)| known == folder);
-            let of_folder = || (folder.to_owned(), self.tracked_prefix(files, folder));
+            let of_folder = || {
+                let mut is_whole = false;
+                let prefix =
+                    TrackedPrefix::of(files, folder, |dir| is_whole |= self.has_whole(dir));
+                (folder.to_owned(), (prefix, is_whole))
+            };
             last.insert(same.unwrap_or_else(of_folder)).1
         }
-    }
-
-    /// Follows the path of a folder down the tracked directories, as far as they go.
-    fn tracked_prefix(&self, files: &Tracked, path: &BStr) -> TrackedPrefix {
-        let mut prefix = TrackedPrefix {
-            dir: ROOT,
-            is_tracked: true,
-            is_whole: self.has_whole(ROOT),
-        };
-        for name in path.split_str("/").filter(|name| !name.is_empty()) {
-            match files.subdir_called(prefix.dir, name.as_bstr()) {
-                Some(sub) => prefix.dir = sub.number,
-                None => {
-                    prefix.is_tracked = false;
-                    break;
-                }
-            }
-            prefix.is_whole |= self.has_whole(prefix.dir);
-        }
-        prefix
-    }
-
-    /// Adds the innermost tracked directory that holds `path`; if `wants_non_tracked`, including what is not tracked. Returns the
-    /// directory, and what to look at in it.
-    fn add(
-        &mut self,
-        files: &Tracked,
-        path: &BStr,
-        wants_non_tracked: bool,
-    ) -> (DirNumber, &mut DirFocus) {
-        let mut dir = ROOT;
-        self.dirs.entry(dir).or_default().wants_non_tracked |= wants_non_tracked;
-        for name in path.split_str("/") {
-            match files.subdir_called(dir, name.as_bstr()) {
-                Some(sub) => dir = sub.number,
-                None => break,
-            }
-            self.dirs.entry(dir).or_default().wants_non_tracked |= wants_non_tracked;
-        }
-        (dir, self.dirs.entry(dir).or_default())
     }
 
     /// Whether the directory `number` is included.
@@ -166,6 +132,8 @@ impl Focus {
 pub(super) struct FocusBuilder<'t> {
     files: &'t Tracked,
     directories: LastDirectory<'t>,
+    /// The folder that was added last, whether what is not tracked is wanted there, and how far it is tracked.
+    last_folder: Option<(BString, bool, TrackedPrefix)>,
     focus: Focus,
 }
 
@@ -175,37 +143,59 @@ impl<'t> FocusBuilder<'t> {
         Self {
             files,
             directories: LastDirectory::new(files),
+            last_folder: None,
             focus: Focus::default(),
         }
     }
 
+    /// Adds the tracked directories on the way to `folder`; if `wants_non_tracked`, including what is not tracked.
+    fn add(&mut self, folder: &BStr, wants_non_tracked: bool) -> TrackedPrefix {
+        if let Some((known, is_wanted, prefix)) = &self.last_folder
+            && known == folder
+            && (*is_wanted || !wants_non_tracked)
+        {
+            return *prefix;
+        }
+        let dirs = &mut self.focus.dirs;
+        let prefix = TrackedPrefix::of(self.files, folder, |dir| {
+            dirs.entry(dir).or_default().wants_non_tracked |= wants_non_tracked;
+        });
+        self.last_folder = Some((folder.to_owned(), wants_non_tracked, prefix));
+        prefix
+    }
+
+    /// What to look at in the directory `dir`.
+    fn in_directory(&mut self, dir: DirNumber) -> &mut DirFocus {
+        self.focus.dirs.entry(dir).or_default()
+    }
+
     /// Adds the tracked file at `path`, if there is one, and whatever else is in its directory.
     fn add_tracked_file(&mut self, path: &BStr) {
-        let (dir, dir_focus) = self.focus.add(self.files, path, true);
+        let dir = self.add(path, true).dir;
         let name = name_of(path);
         let directory = self.directories.open(dir);
         let at = directory.position(name);
         if directory.file(at).is_some_and(|file| file.name() == name) {
-            dir_focus.files.push(at);
+            self.in_directory(dir).files.push(at);
         }
     }
 
     /// Adds whatever may be at `path`: a tracked file, with all its sides, or anything else.
     pub(super) fn add_entry(&mut self, path: &BStr) {
-        let (dir, _) = self.focus.add(self.files, above(path), true);
+        let dir = self.add(above(path), true).dir;
         let name = name_of(path);
         let directory = self.directories.open(dir);
+        let places = places_of(directory, name);
         if let Some(sub) = directory.find_subdir(name) {
             self.focus.add_whole(sub.number);
         }
-        let places = places_of(directory, name);
-        self.focus.dirs.entry(dir).or_default().files.extend(places);
+        self.in_directory(dir).files.extend(places);
     }
 
     /// Like [`Self::add_entry`], if there neither was nor is a folder at `path`: for a tracked file, nothing else in its
     /// directory has to be looked at.
     pub(super) fn add_file(&mut self, path: &BStr) {
-        let prefix = self.focus.tracked_prefix(self.files, above(path));
+        let prefix = self.add(above(path), false);
         let directory = self.directories.open(prefix.dir);
         let name = name_of(path);
         let places = places_of(directory, name);
@@ -218,8 +208,7 @@ impl<'t> FocusBuilder<'t> {
             self.add_entry(path);
             return;
         }
-        let (_, dir_focus) = self.focus.add(self.files, above(path), false);
-        dir_focus.files.extend(places);
+        self.in_directory(prefix.dir).files.extend(places);
     }
 
     /// Adds the folder at `path` with everything below, and its own entry in the directory above.
@@ -232,27 +221,27 @@ impl<'t> FocusBuilder<'t> {
 
     /// Adds what the folder at `path` holds besides its tracked files, or the fact that it is gone.
     pub(super) fn add_folder(&mut self, path: &BStr) {
-        self.focus.add(self.files, path, true);
+        self.add(path, true);
     }
 
     /// Adds what the directory at `path`, and all below it, hold besides tracked files.
     pub(super) fn add_non_tracked_below(&mut self, path: &BStr) {
-        let (dir, _) = self.focus.add(self.files, path, true);
-        let mut pending = match self.focus.tracked_prefix(self.files, path).is_tracked {
-            true => vec![dir],
+        let prefix = self.add(path, true);
+        let mut pending = match prefix.is_tracked {
+            true => vec![prefix.dir],
             false => Vec::new(),
         };
         while let Some(dir) = pending.pop() {
-            self.focus.dirs.entry(dir).or_default().wants_non_tracked = true;
+            self.in_directory(dir).wants_non_tracked = true;
             pending.extend(self.files.directory(dir).subdirs().map(|sub| sub.number));
         }
     }
 
     /// Adds the files directly in the directory at `path`, and whatever else is in it.
     pub(super) fn add_files_of(&mut self, path: &BStr) {
-        let (dir, dir_focus) = self.focus.add(self.files, path, true);
+        let dir = self.add(path, true).dir;
         let files_len = self.directories.open(dir).files_len();
-        dir_focus.files.extend(0..files_len);
+        self.in_directory(dir).files.extend(0..files_len);
     }
 
     /// The focus on all that was added.
@@ -291,15 +280,31 @@ impl<'t> LastDirectory<'t> {
     }
 }
 
-/// How far a path goes down the tracked directories.
+/// How far the path of a folder goes down the tracked directories.
 #[derive(Clone, Copy)]
 struct TrackedPrefix {
     /// The last tracked directory on the path.
     dir: DirNumber,
     /// Whether the path ends there.
     is_tracked: bool,
-    /// Whether one of them is included with everything below.
-    is_whole: bool,
+}
+
+impl TrackedPrefix {
+    /// Follows the path of `folder`, and calls `visit` with each directory of `files` on it, the top first.
+    fn of(files: &Tracked, folder: &BStr, mut visit: impl FnMut(DirNumber)) -> Self {
+        let mut dir = ROOT;
+        visit(dir);
+        let mut names = folder.split_str("/").filter(|name| !name.is_empty());
+        let is_tracked = names.all(|name| {
+            let sub = files.subdir_called(dir, name.as_bstr());
+            if let Some(sub) = &sub {
+                dir = sub.number;
+                visit(dir);
+            }
+            sub.is_some()
+        });
+        Self { dir, is_tracked }
+    }
 }
 
 /// Returns the positions of the entries called `name`.
