@@ -7,7 +7,7 @@ use vigil_engine::session::WatchPositions;
 
 use crate::protocol::{MonitorQuestion, PromptQuestion, StatusQuestion};
 
-/// How long nothing must have happened before work begins.
+/// How long nothing must have happened before work begins, and for how long work is put off each time.
 const SETTLE_TIME: Duration = Duration::from_millis(20);
 
 /// How long after the first change work begins even if changes go on.
@@ -66,6 +66,14 @@ pub(crate) struct Work {
     until_now: WatchPositions,
     answers: u64,
     began_at: Instant,
+}
+
+impl Work {
+    /// Whether a command is likely to be changing the working copy, so that the work would have to be done again. The disk that
+    /// this depends on may hang.
+    pub(crate) fn is_premature(&self) -> bool {
+        self.until_now.is_being_changed()
+    }
 }
 
 impl Ahead {
@@ -146,6 +154,14 @@ impl Ahead {
             answers: self.answers,
             began_at: now,
         }
+    }
+
+    /// Puts off, a little at `now`, the work that was about to begin. Returns until when.
+    pub(crate) fn put_off(&mut self, now: Instant) -> Instant {
+        self.is_at_work = false;
+        *self
+            .not_before
+            .insert(now.checked_add(SETTLE_TIME).unwrap_or(now))
     }
 
     /// Records that the work was finished at `now`.

@@ -35,15 +35,21 @@ pub(crate) fn run(answers: &Arc<Answers>, tell: &dyn Fn(&mut Deputy) -> Option<I
                 continue;
             }
             let work = slot.ahead.lock().begin(now);
-            let answers = answers.clone();
+            let (answers, asked_about) = (answers.clone(), slot.clone());
             deputy.have_done(move || {
+                if work.is_premature() {
+                    asked_about.ahead.lock().put_off(Instant::now());
+                    return;
+                }
                 for question in &work.questions {
                     // After a defect, too, the work has to be finished: none is begun before.
                     let _ = panics::catch(|| answers.recompute(question));
                 }
-                slot.ahead.lock().finish(work, Instant::now());
+                asked_about.ahead.lock().finish(work, Instant::now());
                 spare_memory::give_back_after(now);
             });
+            let due_at = slot.ahead.lock().due_at(Instant::now());
+            next = next.into_iter().chain(due_at).min();
         }
         let told = tell(&mut deputy);
         let next = next.into_iter().chain(told).min();

@@ -480,7 +480,7 @@ impl HgSession {
 
     /// Reports what is watched for this session.
     pub fn watch_report(&self) -> WatchReport {
-        let trees = self.watch_positions().0.into_iter();
+        let trees = self.watch_positions().trees.into_iter();
         let watches = trees.map(|(tree, _)| tree.watches());
         let recorded = self.recorded.as_ref();
         let (looked_at, looked_at_more) = recorded
@@ -506,11 +506,12 @@ impl HgSession {
         let trees = watched.flat_map(|watched| watched.known_until());
         let own = self.own_folders.iter();
         let trees = trees.chain(own.flat_map(OwnFolders::known_until));
-        WatchPositions(
-            trees
+        WatchPositions {
+            trees: trees
                 .map(|(tree, position)| (tree.clone(), position))
                 .collect(),
-        )
+            lock: Some(self.dot_hg.join("wlock")),
+        }
     }
 }
 

@@ -449,6 +449,10 @@ impl Host {
             };
             let host = self.clone();
             deputy.have_done(move || {
+                if search.is_premature() {
+                    host.subscribers.put_off(&search);
+                    return;
+                }
                 let result = host.find_again(&search);
                 for id in host.subscribers.note(search, result) {
                     host.connections.wake(id);

@@ -98,6 +98,13 @@ pub(super) struct SearchResult {
     pub(super) dependencies: Dependencies,
 }
 
+impl Search {
+    /// Whether the answer is likely to change again at once. The disk that this depends on may hang.
+    pub(super) fn is_premature(&self) -> bool {
+        self.work.is_premature()
+    }
+}
+
 impl Subscribers {
     /// Subscribes the connection to `question`. `frame` is the answer that it is sent now, which rests on `dependencies`.
     /// `None` if there are too many subscribers.
@@ -193,6 +200,15 @@ impl Subscribers {
         })
     }
 
+    /// Records that `search` is to begin a little later.
+    pub(super) fn put_off(&self, search: &Search) {
+        let mut inner = self.inner.lock();
+        if let Some(topic) = inner.topic_of(search) {
+            let now = Instant::now();
+            topic.recheck_at = topic.recheck_at.max(topic.ahead.put_off(now));
+        }
+    }
+
     /// Records the `result` of `search`. Returns the connections to which it is news.
     pub(super) fn note(&self, search: Search, result: SearchResult) -> Vec<u64> {
         let now = Instant::now();
@@ -203,11 +219,7 @@ impl Subscribers {
         let rest = cost.min(deputy::WAIT_MAX).saturating_mul(REST_FACTOR);
         inner.not_before = now.checked_add(rest);
         let waiting: usize = inner.topics.iter().map(Topic::waiting).sum();
-        let topics = &mut inner.topics;
-        let Some(topic) = topics
-            .iter_mut()
-            .find(|topic| topic.question == search.question && !topic.is_over)
-        else {
+        let Some(topic) = inner.topic_of(&search) else {
             return Vec::new();
         };
         topic.ahead.finish(search.work, now);
@@ -229,6 +241,12 @@ impl Subscribers {
 }
 
 impl Inner {
+    /// The topic that `search` is about.
+    fn topic_of(&mut self, search: &Search) -> Option<&mut Topic> {
+        let mut topics = self.topics.iter_mut();
+        topics.find(|topic| topic.question == search.question && !topic.is_over)
+    }
+
     fn len(&self) -> usize {
         let topics = self.topics.iter();
         topics.map(|topic| topic.subscribers.len()).sum()
@@ -406,6 +424,21 @@ mod tests {
         assert!(matches!(all.next(Instant::now()), Err(Some(_))));
         all.recompute_all();
         assert!(all.next(Instant::now()).is_ok());
+    }
+
+    #[test]
+    fn a_search_that_is_put_off_begins_a_little_later() {
+        let all = Arc::new(Subscribers::default());
+        let _one = add(&all, 1, b"answer");
+        all.recompute_all();
+        let began_at = Instant::now();
+        let search = all.next(began_at).unwrap();
+        all.put_off(&search);
+        let Err(Some(at)) = all.next(began_at) else {
+            panic!("it is not put off");
+        };
+        assert!(at > began_at);
+        assert!(all.next(at).is_ok());
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bstr::BString;
 use vigil_engine::hg_session::HgWorkingCopy;
@@ -334,4 +334,34 @@ fn a_session_that_is_dropped_after_a_failure_has_looked_at_nothing() {
     assert!(slot.answer(&mut kept, no_session, fail).is_err());
     drop(kept);
     assert_eq!((slot.is_kept(), slot.has_looked()), (Some(false), false));
+}
+
+#[test]
+fn nothing_is_done_ahead_while_a_command_changes_the_working_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    git(&top, &["init", "-q"]);
+    let answers = Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap();
+    ask(&answers, &top);
+    let Some(watcher) = answers.watcher().filter(|it| it.watches() > 0) else {
+        return skip_test(
+            "nothing_is_done_ahead_while_a_command_changes_the_working_copy",
+            "nothing can be watched",
+        );
+    };
+    let lock = top.join(".git/index.lock");
+    std::fs::write(&lock, "").unwrap();
+    std::fs::write(top.join("file"), "").unwrap();
+    watcher.read_events();
+    let slot = answers.sessions().all().pop().unwrap();
+    let mut ahead = slot.ahead.lock();
+    let now = Instant::now();
+    assert!(ahead.begin(now).is_premature());
+    assert_eq!(ahead.due_at(now), None);
+    let until = ahead.put_off(now);
+    assert!(until > now);
+    assert_eq!(ahead.due_at(now), Some(until));
+    std::fs::remove_file(lock).unwrap();
+    assert_eq!(ahead.due_at(until), Some(until));
+    assert!(!ahead.begin(until).is_premature());
 }

@@ -110,7 +110,12 @@ impl Session {
             )
             .map(|(tree, position)| (tree.clone(), position));
         let nested = self.nested.iter();
-        let nested = nested.flat_map(|nested| nested.watch_positions().0);
-        WatchPositions(trees.chain(nested).collect())
+        let nested = nested.flat_map(|nested| nested.watched_positions());
+        let mut lock = self.repository.index_path.clone().into_os_string();
+        lock.push(".lock");
+        WatchPositions {
+            trees: trees.chain(nested).collect(),
+            lock: Some(lock.into()),
+        }
     }
 }

@@ -49,7 +49,7 @@ impl Session {
     /// Reports what is watched for this session.
     pub fn watch_report(&self) -> WatchReport {
         let mut report = WatchReport::default();
-        for (tree, _) in self.watch_positions().0 {
+        for (tree, _) in self.watch_positions().trees {
             report.watches = report.watches.saturating_add(tree.watches());
         }
         if let Some(index) = &self.index {

@@ -11,10 +11,10 @@ use parking_lot::Mutex;
 use vigil_git::repository::{Repository, is_behind_link, submodule_folder};
 use vigil_linux::stat::stat_path;
 use vigil_model::tracked::Tracked;
-use vigil_watch::Watcher;
+use vigil_watch::{Position, WatchedTree, Watcher};
 
 use super::repository_watch::SUBMODULE_FOLDERS_MAX;
-use super::{Session, UnchangedProof, WatchPositions};
+use super::{Session, UnchangedProof};
 
 /// The most submodules of one working tree whose sessions are kept.
 const KEPT_MAX: usize = 256;
@@ -141,10 +141,10 @@ impl NestedSessions {
     }
 
     /// The positions up to which the last answer covers changes in submodules.
-    pub(super) fn watch_positions(&self) -> WatchPositions {
+    pub(super) fn watched_positions(&self) -> Vec<(Arc<WatchedTree>, Position)> {
         let by_path = self.by_path.lock();
         let positions = by_path.values().map(|kept| kept.session.watch_positions());
-        WatchPositions(positions.flat_map(|positions| positions.0).collect())
+        positions.flat_map(|positions| positions.trees).collect()
     }
 
     /// The number of tracked files that a full audit looks at.

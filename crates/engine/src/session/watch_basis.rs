@@ -1,19 +1,29 @@
 //! What a session's answers rest on, among the changes that the kernel reports.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bstr::BString;
+use vigil_linux::stat::lstat_path;
 use vigil_model::timestamp::Timestamp;
 use vigil_watch::{Position, WatchedTree};
 
+/// How old the lock of a command is at most, in seconds, if the command is likely to be changing the working tree: one that is
+/// older may wait for an editor, or have been left by a command that died.
+const LOCK_AGE_MAX_S: i64 = 10;
+
 /// The position up to which the last answer covers changes, for each watched tree that it rests on.
 #[derive(Clone, Debug, Default)]
-pub struct WatchPositions(pub(crate) Vec<(Arc<WatchedTree>, Position)>);
+pub struct WatchPositions {
+    pub(crate) trees: Vec<(Arc<WatchedTree>, Position)>,
+    /// The file that a command holds as a lock while it changes the working copy, such as git's `index.lock` or Mercurial's `wlock`.
+    pub(crate) lock: Option<PathBuf>,
+}
 
 impl WatchPositions {
     /// The number of changes heard since, in any session: 0 if the answer still holds.
     pub fn since(&self) -> u64 {
-        let since = self.0.iter().map(|(tree, position)| {
+        let since = self.trees.iter().map(|(tree, position)| {
             let until = tree.heard_until().number();
             until.saturating_sub(position.number())
         });
@@ -22,12 +32,24 @@ impl WatchPositions {
 
     /// Returns the same trees, with everything that was heard until now.
     pub fn until_now(&self) -> Self {
-        let trees = self.0.iter();
-        Self(
-            trees
+        let trees = self.trees.iter();
+        Self {
+            trees: trees
                 .map(|(tree, _)| (tree.clone(), tree.heard_until()))
                 .collect(),
-        )
+            lock: self.lock.clone(),
+        }
+    }
+
+    /// Whether a command is likely to be changing the working copy: it has held its lock for a short time. An answer found
+    /// meanwhile soon holds no longer.
+    pub fn is_being_changed(&self) -> bool {
+        let lock = self.lock.as_deref().and_then(|lock| lstat_path(lock).ok());
+        lock.is_some_and(|lock| {
+            let age_s = vigil_stamp::now().s.checked_sub(lock.mtime_s);
+            // A stamp may be a little ahead of that clock.
+            age_s.is_some_and(|age_s| (-1..LOCK_AGE_MAX_S).contains(&age_s))
+        })
     }
 }
 
@@ -63,4 +85,37 @@ pub struct LastChange {
     pub at: Timestamp,
     /// Whether the path was looked at since.
     pub is_looked_at: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn only_a_fresh_lock_tells_of_a_command_that_changes_the_working_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.lock");
+        let positions = WatchPositions {
+            lock: Some(path.clone()),
+            ..WatchPositions::default()
+        };
+        assert!(!WatchPositions::default().is_being_changed());
+        assert!(!positions.is_being_changed());
+        let lock = fs::File::create(&path).unwrap();
+        assert!(positions.is_being_changed());
+        assert!(positions.until_now().is_being_changed());
+        let hour = Duration::from_secs(3600);
+        let now = SystemTime::now();
+        for at in [now.checked_sub(hour), now.checked_add(hour)] {
+            lock.set_modified(at.unwrap()).unwrap();
+            assert!(!positions.is_being_changed());
+        }
+        // Mercurial's lock is a symbolic link to nowhere.
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("host:123", &path).unwrap();
+        assert!(positions.is_being_changed());
+    }
 }
