@@ -63,28 +63,30 @@ const OF_OTHERS: [&str; 10] = [
 ];
 
 /// Variables that name a file or directory, which git allows to be relative to the client's directory.
-const PATHS: [&str; 6] = [
+const PATHS: [&str; 12] = [
+    "GIT_COMMON_DIR",
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM",
     "GIT_EXEC_PATH",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
     "HOME",
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
 ];
 
-/// The beginning of the names of git-lfs's variables, which name nothing either. Its filter may go by them.
-const OF_LFS: &[u8] = b"GIT_LFS_";
-
-/// Those of git's variables that name nothing relative to a directory.
-const SWITCHES: [&str; 8] = [
-    "GIT_ADVICE",
-    "GIT_ATTR_NOSYSTEM",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_NO_LAZY_FETCH",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OPTIONAL_LOCKS",
+/// Variables that may hold something relative to the client's directory, however they begin. What configuration in variables names
+/// is relative to the top of the working tree, and filters run there.
+const RELATIVE: [&str; 6] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_DIR",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_PREFIX",
+    "GIT_REFERENCE_BACKEND",
 ];
 
 fn is_relevant(name: &BStr) -> bool {
@@ -178,10 +180,7 @@ pub(crate) fn for_session_key(relevant: &[(BString, BString)]) -> Vec<(BString, 
 pub(crate) fn depend_on_directory(relevant: &[(BString, BString)]) -> bool {
     relevant.iter().any(|(name, value)| {
         let is_among = |names: &[&str]| names.iter().any(|known| name == known);
-        match is_among(&PATHS) {
-            true => !value.starts_with(b"/"),
-            false => name.starts_with(b"GIT_") && !name.starts_with(OF_LFS) && !is_among(&SWITCHES),
-        }
+        is_among(&RELATIVE) || is_among(&PATHS) && !value.starts_with(b"/")
     })
 }
 
@@ -300,8 +299,15 @@ mod tests {
             ("GIT_EXEC_PATH", "/usr/lib/git-core", false),
             ("GIT_LFS_SKIP_SMUDGE", "1", false),
             ("GIT_DIR", "/repository", true),
-            ("GIT_CONFIG_COUNT", "1", true),
-            ("GIT_NEW_VARIABLE", "/x", true),
+            ("GIT_WORK_TREE", "/top", false),
+            ("GIT_WORK_TREE", "..", true),
+            ("GIT_INDEX_FILE", "/index", false),
+            ("GIT_INDEX_FILE", "index", true),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", "/a:b", true),
+            ("GIT_ATTR_SOURCE", "HEAD:./here", true),
+            ("GIT_CONFIG_COUNT", "1", false),
+            ("GIT_CONFIG_VALUE_0", "x", false),
+            ("GIT_TOKEN", "x", false),
             ("HOME", "h", true),
         ] {
             let relevant = relevant(&[(name, value)]);

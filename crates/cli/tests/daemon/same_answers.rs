@@ -565,3 +565,51 @@ fn rules_by_which_a_split_index_would_be_sparse_are_refused_though_the_index_is_
     sandbox.write("work/.git/info/sparse-checkout", "/*\n!/*/\n/dir/\n");
     assert!(!sandbox.assert_same_without_daemon("work", &["-s"], &[]));
 }
+
+#[test]
+fn settings_in_variables_mean_the_same_in_each_directory_and_share_what_is_kept() {
+    let sandbox = Sandbox::with_repository();
+    let _serving = sandbox.serve();
+    sandbox.write("work/ignored-here", "*.o\n");
+    sandbox.write("work/below/ignored-here", "new\n");
+    for name in ["new", "new.o", "below/new", "below/new.o"] {
+        sandbox.write(&format!("work/{name}"), "");
+    }
+    let top = sandbox.path("work");
+    let git_dir = top.join(".git");
+    let setting = |name: &'static str| {
+        [
+            ("GIT_CONFIG_KEY_0", name),
+            ("GIT_CONFIG_VALUE_0", "ignored-here"),
+        ]
+    };
+    let places = [
+        ("GIT_DIR", git_dir.to_str()),
+        ("GIT_WORK_TREE", top.to_str()),
+    ];
+    let places = places.map(|(name, place)| (name, place.unwrap()));
+    let all = [
+        places,
+        setting("include.path"),
+        setting("core.excludesFile"),
+    ];
+    for variables in all {
+        for folder in ["work", "work/below", "work"] {
+            let status = |program: &str| {
+                let mut command = sandbox.command(program, folder, &["status", "-s", "-uall"]);
+                TextOutput::from(command.envs(variables).output().unwrap())
+            };
+            assert_eq!(status(VIGIL), status("git"), "{variables:?} in {folder}");
+        }
+    }
+    let kept = &sandbox.daemon_status()["repositories"];
+    let questions: Vec<u64> = kept
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["path"] == *top.to_str().unwrap())
+        .map(|one| one["questions"].as_u64().unwrap())
+        .collect();
+    // A repository that is named by a variable is one of each directory.
+    assert_eq!(questions.iter().max(), Some(&3), "{kept}");
+}

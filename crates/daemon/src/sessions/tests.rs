@@ -365,3 +365,27 @@ fn nothing_is_done_ahead_while_a_command_changes_the_working_copy() {
     assert_eq!(ahead.due_at(until), Some(until));
     assert!(!ahead.begin(until).is_premature());
 }
+
+#[test]
+fn configuration_in_variables_gives_no_directory_a_session_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    git(&top, &["init", "-q"]);
+    std::fs::create_dir(top.join("below")).unwrap();
+    let answers = Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap();
+    let with_setting: [(&str, &str); 3] = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "core.excludesFile"),
+        ("GIT_CONFIG_VALUE_0", "ignored-here"),
+    ];
+    let elsewhere = [("GIT_CONFIG_GLOBAL", "gitconfig")];
+    for (variables, sessions) in [(&with_setting[..], 1), (&elsewhere, 3)] {
+        let variables = variables
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        let variables: Vec<(BString, BString)> = variables.collect();
+        ask_with(&answers, &top, variables.clone());
+        ask_with(&answers, &top.join("below"), variables);
+        assert_eq!(answers.sessions().all().len(), sessions);
+    }
+}
