@@ -12,6 +12,9 @@ use vigil_watch::{Position, WatchedTree};
 /// older may wait for an editor, or have been left by a command that died.
 const LOCK_AGE_MAX_S: i64 = 10;
 
+/// The same for git's lock once the new index was written there, as it is last of all.
+const WRITTEN_LOCK_AGE_MAX_S: i64 = 2;
+
 /// The position up to which the last answer covers changes, for each watched tree that it rests on.
 #[derive(Clone, Debug, Default)]
 pub struct WatchPositions {
@@ -46,9 +49,13 @@ impl WatchPositions {
     pub fn is_being_changed(&self) -> bool {
         let lock = self.lock.as_deref().and_then(|lock| lstat_path(lock).ok());
         lock.is_some_and(|lock| {
+            let age_max_s = match lock.is_symlink() || lock.size == 0 {
+                true => LOCK_AGE_MAX_S,
+                false => WRITTEN_LOCK_AGE_MAX_S,
+            };
             let age_s = vigil_stamp::now().s.checked_sub(lock.mtime_s);
             // A stamp may be a little ahead of that clock.
-            age_s.is_some_and(|age_s| (-1..LOCK_AGE_MAX_S).contains(&age_s))
+            age_s.is_some_and(|age_s| (-1..age_max_s).contains(&age_s))
         })
     }
 }
@@ -107,14 +114,22 @@ mod tests {
         let lock = fs::File::create(&path).unwrap();
         assert!(positions.is_being_changed());
         assert!(positions.until_now().is_being_changed());
-        let hour = Duration::from_secs(3600);
         let now = SystemTime::now();
-        for at in [now.checked_sub(hour), now.checked_add(hour)] {
+        let before = |seconds| now.checked_sub(Duration::from_secs(seconds));
+        let after = |seconds| now.checked_add(Duration::from_secs(seconds));
+        for (contents, at, expected) in [
+            ("", before(5), true),
+            ("", before(3600), false),
+            ("", after(3600), false),
+            ("DIRC", before(0), true),
+            ("DIRC", before(5), false),
+        ] {
+            fs::write(&path, contents).unwrap();
             lock.set_modified(at.unwrap()).unwrap();
-            assert!(!positions.is_being_changed());
+            assert_eq!(positions.is_being_changed(), expected, "{contents} {at:?}");
         }
-        // Mercurial's lock is a symbolic link to nowhere.
         fs::remove_file(&path).unwrap();
+        // Mercurial's lock is a symbolic link to nowhere.
         std::os::unix::fs::symlink("host:123", &path).unwrap();
         assert!(positions.is_being_changed());
     }
