@@ -10,7 +10,7 @@ use crate::protocol::{MonitorQuestion, PromptQuestion, StatusQuestion};
 /// How long nothing must have happened before work begins, and for how long work is put off each time.
 const SETTLE_TIME: Duration = Duration::from_millis(20);
 
-/// How long after the first change work begins even if changes go on.
+/// How long after the first change work begins even if changes go on, unless it is put off.
 const DELAY_MAX: Duration = Duration::from_secs(1);
 
 /// After work there is rest for this many times as long: less than a fifth of a core is used.
