@@ -96,9 +96,6 @@ impl<'c> Colors<'c> {
         if let Some(mode) = self.other_mode {
             return Some(bytes!("the setting color.mode=", mode));
         }
-        let is_style = |name: &BString| {
-            name.contains(&b'.') && !name.starts_with(b"color.") && !name.starts_with(b"terminfo.")
-        };
         let is_known = |word: &[u8]| EFFECTS.iter().any(|(name, _)| name.as_bytes() == word);
         let mut styles = self
             .config?
@@ -170,9 +167,15 @@ fn labels(all: &str) -> impl Iterator<Item = &str> {
     all.split(is_between).filter(|label| !label.is_empty())
 }
 
+/// Whether a setting of this name is about a label. Others name colours, or say how to show them.
+fn is_style(name: &[u8]) -> bool {
+    name.contains(&b'.') && !name.starts_with(b"color.") && !name.starts_with(b"terminfo.")
+}
+
 /// Returns the effects that are configured for a label.
 fn configured<'c>(config: &'c Config, label: &str) -> Option<&'c BStr> {
     let setting = config.get("color", label);
+    let setting = setting.filter(|_| is_style(label.as_bytes()));
     setting.filter(|setting| words(setting).next().is_some())
 }
 

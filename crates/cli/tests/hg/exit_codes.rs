@@ -365,6 +365,18 @@ fn colours_are_those_that_are_configured() {
                 "{label('status.unknown underline', path)}\n",
             ],
             &["--color=always", "-T", "{label('nothing', path)}\n"],
+            // Only settings with a dot in their names are about labels.
+            &[
+                "--color=always",
+                "-T",
+                "{label('mine', path)} {label('red', path)} {label('my.own', path)}\n",
+                "--config",
+                "color.mine=red",
+                "--config",
+                "color.red=bold",
+                "--config",
+                "color.my.own=green",
+            ],
             &["--config", "ui.formatted=yes"],
             &["--config", "ui.formatted=yes", "--color=no"],
             &["--config", "ui.formatted=no", "--color=always"],
