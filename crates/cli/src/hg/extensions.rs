@@ -18,7 +18,7 @@ use super::pair::Pair;
 use super::store_settings::is_python_float;
 
 /// Extensions that never change a status.
-const HARMLESS: [&str; 66] = [
+const HARMLESS: [&str; 65] = [
     "absorb",
     "acl",
     "amend",
@@ -53,7 +53,6 @@ const HARMLESS: [&str; 66] = [
     "highlight",
     "histedit",
     "hooklib",
-    "infinitepush",
     "interhg",
     "journal",
     "js-format",

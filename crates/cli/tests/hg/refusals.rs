@@ -18,6 +18,10 @@ fn errors_name_what_cannot_be_answered() {
                 &["status", "--config", "extensions.win32text="],
                 "win32text",
             ),
+            (
+                &["status", "--config", "extensions.infinitepush="],
+                "infinitepush",
+            ),
             (&["status", "--config", "encode.*=x"], "encode"),
             (&["status", r"re:(a)\1"], "reference back"),
             (&["status", "--time"], "--time"),
