@@ -122,6 +122,17 @@ impl UsageError {
         }
     }
 
+    /// Returns what only Mercurial says of the error.
+    pub(super) fn unsupported(&self, style: HelpStyle, is_traced: bool) -> Option<&'static str> {
+        match self.help {
+            // The command is not Mercurial's.
+            Help::None => None,
+            _ if is_traced => Some("the Python traceback of a failure (--traceback)"),
+            Help::Global => None,
+            Help::Command => style.only_mercurial,
+        }
+    }
+
     /// Returns the reply for the error; `detailed` is `ui.detailed-exit-code`.
     pub(super) fn into_reply(self, detailed: bool, style: HelpStyle) -> Reply {
         let code = Abort::of(Kind::Input, "").exit_code(detailed);

@@ -179,6 +179,11 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
                 Some(command) => (wrong.clone(), refuse_alias(config, command)),
                 None => (wrong, Ok(())),
             };
+            let refused =
+                refused.and_then(|()| match wrong.unsupported(read.help, read.is_traced) {
+                    Some(unsupported) => Err(Abort::unsupported(unsupported)),
+                    None => Ok(()),
+                });
             match refused {
                 Ok(()) => wrong.into_reply(detailed, read.help),
                 Err(abort) if abort.kind == Kind::Unsupported && read.may_fall_back() => {
@@ -202,6 +207,8 @@ struct ReadBefore {
     config: Config,
     /// How the help is printed, by the user's own configuration, and that of the repository for extensions.
     help: HelpStyle,
+    /// Whether a Python traceback is printed, by the user's own configuration.
+    is_traced: bool,
 }
 
 impl ReadBefore {
@@ -226,11 +233,17 @@ fn read_before_parsing(
         ..open::process_of(environment, &variable)
     };
     let layers = configuration::of_user(&process, &early.config, &mut Ok(false))?;
-    let mut help = settings::help_style(layers.config(), early);
+    let width = pager::terminal_width(environment);
+    let mut help = settings::help_style(layers.config(), early, width);
+    let is_traced = settings::is_traced(layers.config(), early);
     let (options, named) = (&early.config, &early.repository);
     let config = configuration::read_before_parsing(&process, layers, options, named, said)?;
     help.has_mq = extensions::has(&config, "mq");
-    Ok(ReadBefore { config, help })
+    Ok(ReadBefore {
+        config,
+        help,
+        is_traced,
+    })
 }
 
 /// Checks what Mercurial checks before it parses the command line: the user's configuration, and that the working

@@ -217,6 +217,8 @@ pub(super) struct HelpStyle {
     pub(super) shows_copies: bool,
     /// Whether the option of the extension mq is listed.
     pub(super) has_mq: bool,
+    /// What makes it one that only Mercurial prints.
+    pub(super) only_mercurial: Option<&'static str>,
 }
 
 /// Returns the help that Mercurial prints when the options are wrong.

@@ -138,14 +138,34 @@ impl Loudness {
     }
 }
 
-/// Returns how the help is printed when the options are wrong.
-pub(super) fn help_style(config: &Config, early: &EarlyOptions) -> HelpStyle {
+/// The number of cells in a line of the narrowest terminal for which Mercurial does not break the lines of its help.
+const HELP_WIDTH: usize = 80;
+
+/// Returns how the help is printed when the options are wrong, in a terminal with lines of this `width`.
+pub(super) fn help_style(config: &Config, early: &EarlyOptions, width: Option<usize>) -> HelpStyle {
     let said = [early.debug, early.verbose, early.quiet];
+    let loudness = Loudness::new(config, said);
+    let (is_verbose, is_quiet) = loudness.map_or((false, false), |loudness| {
+        (loudness.verbose, loudness.quiet)
+    });
+    let only_mercurial = if is_verbose {
+        Some("the verbose help about wrong options")
+    } else if width.is_some_and(|width| width < HELP_WIDTH) || config.has("ui", "textwidth") {
+        Some("the help about wrong options in another width")
+    } else {
+        None
+    };
     HelpStyle {
-        is_quiet: Loudness::new(config, said).is_ok_and(|loudness| loudness.quiet),
+        is_quiet,
         shows_copies: config.boolean("ui", "statuscopies", false) == Ok(true),
         has_mq: false,
+        only_mercurial,
     }
+}
+
+/// Whether Mercurial prints a Python traceback when the options are wrong.
+pub(super) fn is_traced(config: &Config, early: &EarlyOptions) -> bool {
+    early.traceback || config.boolean("ui", "traceback", false) == Ok(true)
 }
 
 impl Settings {

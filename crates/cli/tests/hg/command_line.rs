@@ -55,8 +55,30 @@ fn wrong_options_print_the_help() {
             working.assert_same_as_hg(arguments);
         }
         // Only the user's own configuration counts for the help, but for extensions.
-        working.write(".hg/hgrc", "[ui]\nquiet=yes\nstatuscopies=yes\n");
+        let settings = "[ui]\nquiet=yes\nstatuscopies=yes\ntraceback=yes\ntextwidth=40\n";
+        working.write(".hg/hgrc", settings);
         working.assert_same_as_hg(&["status", "-Z"]);
+        working.write(".hg/hgrc", "[ui]\nverbose=yes\n");
+        working.assert_same_as_hg(&["status", "-Z"]);
+        for (arguments, reason) in [
+            (&["status", "-Z", "-v"][..], "the verbose help"),
+            (&["--debug", "status", "-Z"], "the verbose help"),
+            (
+                &["status", "-Z", "--config", "ui.verbose=1"],
+                "the verbose help",
+            ),
+            (
+                &["status", "-Z", "--config", "ui.textwidth=40"],
+                "in another width",
+            ),
+            (&["status", "-Z", "--traceback"], "traceback"),
+            (&["--bogus", "--traceback", "status"], "traceback"),
+            (&["status", "-Z", "--config", "ui.traceback=1"], "traceback"),
+        ] {
+            let (stdout, stderr, code) = working.vigil(arguments);
+            assert_eq!((stdout.as_str(), code), ("", Some(255)), "{arguments:?}");
+            assert!(stderr.contains(reason), "{arguments:?}: {stderr}");
+        }
         working.write(".hg/hgrc", "[extensions]\nmq=\n");
         working.assert_same_as_hg(&["status", "-Z"]);
     }
