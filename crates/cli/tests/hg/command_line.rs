@@ -422,6 +422,12 @@ fn an_invalid_pattern_is_told_with_the_list_that_has_it() {
         let working = WorkingCopy::new(&hg, true);
         working.write("d/list", "path:d\nre:(\n");
         working.write("list0", "d/[z-a]\0a");
+        let (_, stderr, code) = working.vigil(&["status", "listfile:list0"]);
+        assert_eq!(code, Some(255));
+        assert!(
+            stderr.contains("a NUL in a line of a file list"),
+            "{stderr}"
+        );
         for pattern in ["listfile:d/list", "listfile0:list0"] {
             working.assert_same_as_hg(&["status", pattern]);
             working.assert_same_as_hg(&["status", "-X", pattern]);

@@ -332,6 +332,10 @@ fn listed_patterns(
         matches!(kind, Kind::ListFile | Kind::ListFile0)
     };
     let lines: Vec<BString> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    if lines.iter().any(|line| line.contains(&0)) {
+        // Mercurial crashes.
+        return Err(Abort::unsupported("a NUL in a line of a file list"));
+    }
     match lines.iter().any(is_list) {
         true => Err(Abort::unsupported("a file list that names another")),
         false => Ok(lines),
