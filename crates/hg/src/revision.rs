@@ -8,6 +8,7 @@ mod expression;
 mod functions;
 #[cfg(feature = "fuzzing")]
 mod fuzzing;
+mod generations;
 mod hidden;
 mod names;
 mod obsolescence;

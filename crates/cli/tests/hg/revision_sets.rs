@@ -184,13 +184,58 @@ fn sets_of_revisions_are_found_in_their_order() {
             "matching(1)",
             "3#g[-1]",
             "1##2",
-            "ancestors(4, depth=1)",
+            "ancestors(4, 1, 1)",
+            "ancestors(depth=1, set=4)",
+            "ancestors(null, 1)",
+            "heads(set=4)",
+            "limit(all(), n=2)",
+            "a=b",
+            "(a=b)",
             "null and all()",
             "nope and nowhere",
         ] {
             let (_, stderr, code) = working.vigil(&["status", "--rev", set]);
             assert_eq!(code, Some(255), "{set}");
             assert!(stderr.contains("the set of revisions"), "{set}: {stderr}");
+        }
+    }
+}
+
+#[test]
+fn ancestors_and_descendants_are_counted_by_generations() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        history(&working);
+        let mut server = working.server();
+        for set in [
+            "ancestors(., 2)",
+            "ancestors(6, 0)",
+            "ancestors(6, 1)",
+            "ancestors(6, 2)",
+            "ancestors(6 + 2, 1)",
+            "ancestors(6, 99)",
+            "ancestors(4, depth=1)",
+            "ancestors(set=4, depth=1)",
+            "ancestors(none(), 1)",
+            "ancestors(6, -1)",
+            "ancestors(6, x)",
+            "ancestors(nope, x)",
+            "ancestors(nope, 1)",
+            "ancestors(6, '1')",
+            "ancestors(6, depth=all())",
+            "descendants(1, 0)",
+            "descendants(1, 1)",
+            "descendants(1, 2)",
+            "descendants(0 + 3, 1)",
+            "descendants(0, depth=99)",
+            "descendants(1, -1)",
+            "descendants(1, x)",
+            "last(ancestors(6, 2))",
+            "reverse(ancestors(6, 2)) and 1:5",
+            "descendants(1, 2) and reverse(1:5)",
+            "descendants(1, 2) - ancestors(6, 1)",
+        ] {
+            working.assert_same_set(&mut server, set);
         }
     }
 }

@@ -66,7 +66,7 @@ impl Evaluation<'_, '_> {
                 Ok(all.filter(|target| !without.contains(target)).collect())
             }
             Expression::Only(first, second) => self.only(first, second.as_deref()),
-            Expression::List(_) => Err(self.refused()),
+            Expression::List(_) | Expression::Named(..) => Err(self.refused()),
         }
     }
 
@@ -412,6 +412,9 @@ impl Evaluation<'_, '_> {
 
     fn call(&mut self, name: &BString, arguments: &[Expression]) -> Result<Set, Abort> {
         if let Some(found) = self.of_contents(name.as_bstr(), arguments) {
+            return found;
+        }
+        if let Some(found) = self.of_generations(name.as_bstr(), arguments) {
             return found;
         }
         match (name.as_slice(), arguments) {

@@ -40,7 +40,12 @@ pub(super) enum Expression {
     Group(Box<Self>),
     /// Expressions between commas.
     List(Vec<Self>),
+    /// `NAME=X`: an argument with its name.
+    Named(Box<Self>, Box<Self>),
 }
+
+/// The functions whose arguments may be named here.
+const NAMED_ARGUMENTS: [&[u8]; 2] = [b"ancestors", b"descendants"];
 
 /// The maximum number of tokens in a text. It also bounds the depth of the tree.
 const TOKENS_MAX: usize = 200;
@@ -57,6 +62,7 @@ enum Operator {
     Or,
     Not,
     Comma,
+    Equals,
     Open,
     Close,
 }
@@ -119,6 +125,7 @@ impl Expression {
             | Self::And(one, other)
             | Self::Or(one, other)
             | Self::Minus(one, other) => one.check().and_then(|()| other.check()),
+            Self::Named(_, value) => value.check(),
             Self::Only(one, other) => {
                 let other = other.as_deref();
                 one.check().and_then(|()| other.map_or(Ok(()), Self::check))
@@ -156,6 +163,7 @@ impl Expression {
             Self::And(a, b) => Self::And(one(a)?, one(b)?),
             Self::Or(a, b) => Self::Or(one(a)?, one(b)?),
             Self::Minus(a, b) => Self::Minus(one(a)?, one(b)?),
+            Self::Named(a, b) => Self::Named(one(a)?, one(b)?),
             Self::Only(a, b) => Self::Only(one(a)?, b.as_deref().map(one).transpose()?),
             Self::Range(a, b) => {
                 let a = a.as_deref().map(&mut one).transpose()?;
@@ -171,6 +179,11 @@ impl Expression {
     /// Returns whether the expression is a range, not counting one in parentheses.
     pub(super) fn is_range(&self) -> bool {
         matches!(self, Self::Range(..))
+    }
+
+    /// Whether the expression is the name `name`.
+    pub(super) fn is_symbol(&self, name: &str) -> bool {
+        matches!(self, Self::Symbol(symbol) if symbol == name)
     }
 
     /// Returns the word that this expression is, in quotes or not.
@@ -204,6 +217,7 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>, is_alias: bool) -> Result<Vec<Tok
             (b'(', _) => Operator::Open,
             (b')', _) => Operator::Close,
             (b',', _) => Operator::Comma,
+            (b'=', _) => Operator::Equals,
             (b'-', _) => Operator::Minus,
             (b'%', _) => Operator::Percent,
             (b'&', _) => Operator::And,
@@ -315,6 +329,7 @@ impl Operator {
             Self::Not => 10,
             Self::Minus | Self::Percent | Self::And => 5,
             Self::Or => 4,
+            Self::Equals => 3,
             Self::Comma => 2,
             Self::Close => 0,
         }
@@ -420,13 +435,17 @@ impl Parser<'_> {
                 }
                 let inner = self.parse(1)?;
                 self.close()?;
-                Expression::Call(
-                    name,
-                    match inner {
-                        Expression::List(all) => all,
-                        one => vec![one],
-                    },
-                )
+                let arguments = match inner {
+                    Expression::List(all) => all,
+                    one => vec![one],
+                };
+                let has_names = arguments
+                    .iter()
+                    .any(|argument| matches!(argument, Expression::Named(..)));
+                if has_names && !NAMED_ARGUMENTS.contains(&name.as_slice()) {
+                    return Err(self.refused());
+                }
+                Expression::Call(name, arguments)
             }
             Operator::Caret if !has_more => Expression::FirstParent(before),
             Operator::Caret => parent(before, self.parse(18)?),
@@ -440,6 +459,7 @@ impl Parser<'_> {
             Operator::Minus => Expression::Minus(before, self.boxed(5)?),
             Operator::And => Expression::And(before, self.boxed(5)?),
             Operator::Or => Expression::Or(before, self.boxed(4)?),
+            Operator::Equals => Expression::Named(before, self.boxed(3)?),
             Operator::Comma => {
                 let after = self.parse(2)?;
                 let mut all = match *before {
@@ -518,6 +538,7 @@ mod tests {
             Expression::Negated(inner) => format!("[-{}]", grouped(inner)),
             Expression::Group(inner) => format!("({})", grouped(inner)),
             Expression::List(inner) => all(inner),
+            Expression::Named(name, value) => format!("[{}={}]", grouped(name), grouped(value)),
         }
     }
 
