@@ -22,7 +22,7 @@ use vigil_engine::session::checkup::Checkup;
 use vigil_git::child::FilterStderr;
 use vigil_git::config::Config;
 use vigil_git::environment::Environment;
-use vigil_git::repository::{RefFormat, Repository, discover};
+use vigil_git::repository::{Error, RefFormat, Repository, discover};
 use vigil_git::state_place::{self, in_repository};
 use vigil_linux::stat::lstat_path;
 use vigil_model::raw_text::text_bytes;
@@ -99,14 +99,14 @@ fn all(environment: &Environment) -> Result<Vec<Check>, Reply> {
             let folders = [Some(found.git_dir.clone()), found.work_tree.clone()];
             (Here::of(&found), folders.into_iter().flatten().collect())
         }
-        Err(error) if error.is_of_no_repository() => {
+        Err(Error::NotFound(_)) => {
             let none = Check::ok("repository", "none here");
             (Here::only(none), Vec::new())
         }
-        Err(error) => {
-            let refused = refused("repository", &error.to_string());
-            (Here::only(refused), vec![refused_top(&standing)])
-        }
+        Err(error) => (
+            Here::only(refused_by_git(&error)),
+            vec![refused_top(&standing)],
+        ),
     };
     let config = here.config.clone();
     let configured = Configured::Git(config.as_ref());
@@ -148,6 +148,19 @@ fn in_order(
     checks.push(places::file_system("runtime folder's disk", runtime.path()));
     checks.extend(here.checks);
     checks
+}
+
+/// Reports a repository that git refuses to use.
+fn refused_by_git(error: &Error) -> Check {
+    let text = error.to_string();
+    match error {
+        // The rest of the text explains the command.
+        Error::Unsafe { remedy, .. } => {
+            let fact = text.lines().next().unwrap_or_default();
+            Check::problem("repository", text_bytes(fact), text_bytes(remedy))
+        }
+        _ => refused("repository", &text),
+    }
 }
 
 fn refused(subject: &'static str, text: &str) -> Check {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -376,9 +376,8 @@ fn an_unused_state_is_reported_until_it_is_dropped() {
     });
 }
 
-#[test]
-fn a_git_in_the_working_copy_is_not_run() {
-    let (run, sandbox) = sandbox_and_runtime_folder();
+/// Puts a program `bin/git` into the working copy, and returns the file that it would make.
+fn write_git_that_leaves_a_trace(sandbox: &Sandbox) -> PathBuf {
     let trace = sandbox.path_from_root("trace");
     sandbox.write(
         "bin/git",
@@ -386,6 +385,13 @@ fn a_git_in_the_working_copy_is_not_run() {
     );
     let program = sandbox.path("bin/git");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    trace
+}
+
+#[test]
+fn a_git_in_the_working_copy_is_not_run() {
+    let (run, sandbox) = sandbox_and_runtime_folder();
+    let trace = write_git_that_leaves_a_trace(&sandbox);
     let path = format!("{}:.:bin", sandbox.path("bin").display());
     let ask = || doctor_in(&sandbox, run.path(), &sandbox.top(), &[("PATH", &path)]);
     let (verdict_on_it, fact) = verdict(&ask(), "git");
@@ -433,6 +439,35 @@ fn hostile_repositories_are_a_problem_and_no_more() {
     fs::remove_file(&git_dir).unwrap();
     fs::rename(sandbox.make_pipe("other"), &git_dir).unwrap();
     assert_ne!(verdict(&ask(), "repository").0, "");
+}
+
+#[test]
+fn a_repository_that_git_refuses_is_a_problem_and_no_program_in_it_is_run() {
+    let (run, sandbox) = sandbox_and_runtime_folder();
+    let top = sandbox.top();
+    let trace = write_git_that_leaves_a_trace(&sandbox);
+    let path = format!("{}/bin", top.display());
+    let ask = |variables: &[(&str, &str)]| {
+        let output = doctor_in(&sandbox, run.path(), &top, variables);
+        let mut found = checks(&output).into_iter();
+        found.find(|check| check.0 == "repository").unwrap()
+    };
+    let foreign = [
+        ("PATH", path.as_str()),
+        ("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1"),
+    ];
+    let (_, verdict, fact, remedy) = ask(&foreign);
+    assert_eq!(verdict, "problem");
+    let top = top.display();
+    let expected = format!("detected dubious ownership in repository at '{top}'");
+    assert_eq!(fact, expected);
+    let expected = format!("git config --global --add safe.directory {top}");
+    assert_eq!(remedy.unwrap(), expected);
+    sandbox.git(["config", "core.repositoryFormatVersion", "99"]);
+    let (_, verdict, fact, remedy) = ask(&[("PATH", &path)]);
+    assert_eq!((verdict.as_str(), remedy), ("problem", None));
+    assert!(fact.contains("99"), "{fact}");
+    assert!(!trace.exists());
 }
 
 #[test]

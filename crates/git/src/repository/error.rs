@@ -21,6 +21,8 @@ pub enum Error {
         messages: Vec<String>,
         /// The final message, without "fatal: ".
         text: String,
+        /// The command in the message by which the user permits the use.
+        remedy: String,
     },
     /// A submodule behind a symbolic link, for which git only writes an "error: ".
     #[error("{0}")]

@@ -35,15 +35,19 @@ pub(super) fn check(
         return Ok(());
     }
     let directory = bytes_of(directory);
+    let remedy = format!(
+        "git config --global --add safe.directory {}",
+        raw(&quoted_if_needed(directory))
+    );
     Err(Error::Unsafe {
         messages: reader.messages.clone(),
         text: format!(
             "detected dubious ownership in repository at '{directory}'\n\
              To add an exception for this directory, call:\n\n\
-             \tgit config --global --add safe.directory {}",
-            raw(&quoted_if_needed(directory)),
+             \t{remedy}",
             directory = raw(directory)
         ),
+        remedy,
     })
 }
 
