@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use bstr::{BStr, BString};
-use vigil_engine::state::StateReport;
+use rustix::fs::{Access, access};
+use vigil_engine::state::{PlaceReport, StateReport};
 use vigil_git::config::{Config, ConfigEntry};
 use vigil_git::maintenance::{Count, Maintenance, Monitor};
 use vigil_git::repository::Repository;
@@ -82,17 +83,7 @@ pub(super) fn state(report: &Result<StateReport, NoStateReason>, config: Option<
                 obstacle => obstacle.as_ref(),
             });
         return match obstacles.next() {
-            None => match report.places.iter().find(|place| is_taken(&place.folder)) {
-                None => Check::ok(subject, "none yet: the first status writes it"),
-                Some(place) => Check::problem(
-                    subject,
-                    bytes![
-                        shown_path(&place.folder),
-                        " is not a directory, so no state can be kept there"
-                    ],
-                    "",
-                ),
-            },
+            None => absent(subject, &report.places),
             Some(error @ NoState::Io(_)) => Check::problem(subject, error.to_string(), drop),
             Some(other) => Check::note(
                 subject,
@@ -118,6 +109,31 @@ pub(super) fn state(report: &Result<StateReport, NoStateReason>, config: Option<
             "",
         ),
     }
+}
+
+/// Checks whether a state can be written in one of `places`, where there is none yet.
+fn absent(subject: &'static str, places: &[PlaceReport]) -> Check {
+    if let Some(place) = places.iter().find(|place| is_taken(&place.folder)) {
+        let folder = shown_path(&place.folder);
+        let rest = " is not a directory, so no state can be kept there";
+        return Check::problem(subject, bytes![folder, rest], "");
+    }
+    if places.iter().any(|place| is_writable(&place.folder)) {
+        return Check::ok(subject, "none yet: the first status writes it");
+    }
+    let folders = places.iter().map(|place| shown_path(&place.folder));
+    let folders = bstr::join(" or ", folders);
+    Check::note(
+        subject,
+        bytes!["none, and none can be written in ", folders],
+        "",
+    )
+}
+
+/// Returns whether this user may write in `folder`, or make it.
+fn is_writable(folder: &Path) -> bool {
+    let existing = folder.ancestors().find(|above| stat_path(above).is_ok());
+    existing.is_some_and(|existing| access(existing, Access::WRITE_OK).is_ok())
 }
 
 /// Returns whether something other than a directory is at `folder`.
@@ -265,7 +281,6 @@ pub(super) fn housekeeping(found: &Maintenance, is_reftable: bool) -> Vec<Check>
 mod tests {
     use std::path::PathBuf;
 
-    use vigil_engine::state::PlaceReport;
     use vigil_store::IoError;
 
     use super::super::check::Verdict;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use vigil_testkit::privileges::without_privileges;
 use vigil_testkit::sandbox::{TextOutput, vigil_program};
 
 use crate::sandbox::Sandbox;
@@ -374,6 +375,44 @@ fn an_unused_state_is_reported_until_it_is_dropped() {
     assert_reported_until_fixed(&sandbox, run.path(), "state", "problem", || {
         fs::remove_file(sandbox.state_folder()).unwrap();
     });
+}
+
+#[test]
+fn that_no_state_can_be_written_is_noted() {
+    let Some(without) = without_privileges() else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let home = sandbox.path_from_root("home");
+    fs::create_dir_all(&home).unwrap();
+    let allow = |mode| {
+        for folder in [&sandbox.git_dir(), &home] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    let state = || {
+        let vigil = vigil_program();
+        let words = [
+            without,
+            &[vigil.to_str().unwrap(), "doctor", "--format=json"],
+        ]
+        .concat();
+        let (program, arguments) = words.split_first().unwrap();
+        let mut command = sandbox.command(program, "", arguments);
+        command.env("HOME", &home).env_remove("XDG_CACHE_HOME");
+        verdict(&command.output().unwrap().into(), "state")
+    };
+    allow(0o555);
+    let (refused, fact) = state();
+    allow(0o755);
+    assert_eq!(refused, "note");
+    let expected = format!(
+        "none, and none can be written in {}/vigil or {}/.cache/vigil/",
+        sandbox.git_dir().display(),
+        home.display()
+    );
+    assert!(fact.starts_with(&expected), "{fact}");
+    assert_eq!(state().0, "ok");
 }
 
 /// Puts a program `bin/git` into the working copy, and returns the file that it would make.
