@@ -122,6 +122,8 @@ fn remove_state(environment: &Environment) -> Result<Reply, Reply> {
     let mut stores = left_by_older_versions(&repository);
     let reply = match places_even_if_off(&repository) {
         Err(reason) if stores.iter().all(|store| !store.folder().exists()) => {
+            // Inside `.git`, there may be one all the same, which only its working tree leads to.
+            inside::enter(&repository)?;
             Reply::printed(why_unkept(reason), 0)
         }
         others => {

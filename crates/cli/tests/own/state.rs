@@ -197,8 +197,20 @@ fn what_older_versions_left_is_ignored_and_dropped() {
     assert!(folders[0].join("other").exists());
     assert!(!folders[0].join("state").exists());
     std::fs::remove_dir_all(&above).unwrap();
-    let dropped = sandbox.vigil_in(&git_dir, &["state", "drop"]).stdout;
-    assert_eq!(dropped, "there is no working tree, and so no state\n");
+    let refused = "fatal: this operation must be run in a work tree\n";
+    let dropped = sandbox.vigil_in(&git_dir, &["state", "drop"]);
+    assert_eq!((dropped.code, dropped.stderr.as_str()), (128, refused));
+}
+
+#[test]
+fn inside_the_repository_a_state_is_not_denied() {
+    let sandbox = Sandbox::new();
+    sandbox.assert_same_status();
+    for command in ["show", "verify", "drop"] {
+        let refused = sandbox.vigil_in(&sandbox.git_dir(), &["state", command]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (128, ""));
+    }
+    assert!(sandbox.git_dir().join("vigil/state").exists());
 }
 
 #[test]
