@@ -20,7 +20,10 @@ pub(super) const UNEXPECTED: &str = "the daemon gave an unexpected response";
 /// Has the daemon serve the socket. Starts a daemon if none runs.
 pub(super) fn start(environment: &Environment) -> Reply {
     match ask(environment, GitSocketAction::Open) {
-        Err(error) if error.calls_for_start() => start_daemon(environment, &error),
+        // A daemon that is about to end hangs up.
+        Err(error) if error.calls_for_start() || matches!(error, Unanswered::Broken) => {
+            start_daemon(environment, &error)
+        }
         said => reply(said),
     }
 }

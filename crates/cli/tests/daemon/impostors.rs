@@ -179,3 +179,17 @@ fn what_is_in_the_place_of_the_socket_is_replaced_or_reported() {
         b"recorded\n"
     );
 }
+
+#[test]
+fn the_socket_for_git_is_served_though_a_daemon_was_about_to_end() {
+    let sandbox = Sandbox::with_repository();
+    drop(sandbox.serve());
+    let path = sandbox.runtime_folder().join("daemon.sock");
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(path).unwrap();
+    let ends = std::thread::spawn(move || drop(listener.accept().unwrap()));
+    let started = TextOutput::from(sandbox.vigil("work", &["fsmonitor", "start"]));
+    ends.join().unwrap();
+    assert!(started.stdout.starts_with("serves "), "{started:?}");
+    assert_eq!(sandbox.vigil_daemon(&["stop"]).0, Some(0));
+}
