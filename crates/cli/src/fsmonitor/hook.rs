@@ -63,8 +63,10 @@ fn ask(token: &[u8], environment: &Environment) -> Result<Vec<u8>, String> {
             if !start::is_wanted(environment) {
                 return Err(format!("{error}, and vigil.daemon is false"));
             }
-            let _ = start::spawn(environment);
-            Err(error.to_string())
+            Err(match start::spawn(environment) {
+                Ok(_) => format!("{error}: one is started for the next question"),
+                Err(_) => error.to_string(),
+            })
         }
         Err(error) => Err(error.to_string()),
     }

@@ -74,6 +74,12 @@ fn without_a_repository_or_a_daemon_the_reason_is_given() {
     let reason = "error: VIGIL_NO_DAEMON is set, so no daemon is asked\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), reason);
     assert_eq!(output.status.code(), Some(1));
+    let reason = "error: no daemon is running: one is started for the next question\n";
+    let (code, said, answer) = run("work", "query");
+    assert_eq!((code, said.as_str()), (Some(1), reason));
+    assert_eq!(answer, b"vigil:none.0.0:0\n/\n");
+    while sandbox.vigil_daemon(&["status"]).0 != Some(0) {}
+    assert_eq!(sandbox.vigil_daemon(&["stop"]).0, Some(0));
 }
 
 #[test]
