@@ -7,6 +7,8 @@ use bstr::ByteSlice;
 use vigil_git::environment::Environment;
 use vigil_git::installed;
 
+use super::install::Mechanism;
+
 /// The first version that passes tokens to a hook, and the first with a builtin monitor on Linux.
 const HOOK_SINCE: (u32, u32) = (2, 26);
 const SOCKET_SINCE: (u32, u32) = (2, 55);
@@ -21,14 +23,12 @@ pub(super) struct Git {
 }
 
 impl Git {
-    /// Returns whether it passes tokens to a hook.
-    pub(super) fn can_ask_hook(&self) -> bool {
-        self.version >= HOOK_SINCE
-    }
-
-    /// Returns whether it asks at a socket.
-    pub(super) fn can_ask_socket(&self) -> bool {
-        self.version >= SOCKET_SINCE && self.has_monitor
+    /// Returns whether it asks by `mechanism`, with a token.
+    pub(super) fn can_ask(&self, mechanism: Mechanism) -> bool {
+        match mechanism {
+            Mechanism::Hook => self.version >= HOOK_SINCE,
+            Mechanism::Socket => self.version >= SOCKET_SINCE && self.has_monitor,
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Access, access};
 use vigil_git::environment::Environment;
+use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
-use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::{raw, raw_path};
 use vigil_stamp::paths::path_of;
 
@@ -62,7 +62,10 @@ impl ConfigTarget {
         let folder = repository.common_dir.join("vigil");
         if folder.is_symlink() {
             // It may have come with the repository, and lead anywhere.
-            return Err(cannot_keep(&folder, &Errno::NOTDIR.into()));
+            return Err(Reply::error(&format!(
+                "{} is a symbolic link, so nothing is kept there",
+                raw_path(&folder)
+            )));
         }
         Ok(Self {
             scope: Scope::Local,
@@ -79,23 +82,45 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
     if (mechanism, target.scope) == (Mechanism::Hook, Scope::Local) {
         refuse_if_shared(&target.folder)?;
     }
-    let kept = |error: io::Error| cannot_keep(&target.folder, &error);
-    let program = this_program()?;
     if let Some(changed) = installed(&target)? {
         // Restore the original values first, so that they are the ones that are kept.
         restore(&target, &changed)?;
     }
+    let configured = match configure(&target, mechanism) {
+        Ok(configured) => configured,
+        Err(refused) => {
+            undo(&target);
+            return Err(refused);
+        }
+    };
+    let mut said: Vec<u8> = gits.iter().flat_map(|git| line(git, mechanism)).collect();
+    said.extend(configured);
+    if (mechanism, target.scope) == (Mechanism::Socket, Scope::Local) {
+        let started = socket::start(environment);
+        said.extend(started.stdout);
+        return Ok(Reply {
+            stdout: said,
+            ..started
+        });
+    }
+    Ok(Reply::printed(said, 0))
+}
+
+/// Keeps the former values and sets those that `mechanism` needs. Returns lines that say so.
+fn configure(target: &ConfigTarget, mechanism: Mechanism) -> Result<Vec<u8>, Reply> {
+    let unsaved = |error: io::Error| failed("save", &target.folder, &error);
+    let program = this_program()?;
     let mut builder = DirBuilder::new();
     builder
         .recursive(true)
         .mode(0o700)
         .create(&target.folder)
-        .map_err(kept)?;
+        .map_err(unsaved)?;
     let mut settings = vec![("core.untrackedCache", BString::from("true"))];
     match mechanism {
         Mechanism::Hook => {
             let hook = target.folder.join(HOOK);
-            link(&hook, &program).map_err(kept)?;
+            link(&hook, &program).map_err(unsaved)?;
             settings.push(("core.fsmonitor", as_command(&hook)));
         }
         Mechanism::Socket => {
@@ -113,28 +138,36 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
         });
     }
     // Keep the former values before setting anything, so that an interrupted installation can be undone.
-    state::write(&target.folder, &changed).map_err(kept)?;
+    state::write(&target.folder, &changed).map_err(unsaved)?;
     let mut said = Vec::new();
-    for git in &gits {
-        let (major, minor) = git.version;
-        let path = git.path.as_os_str().as_bytes();
-        let line = bytes![format!("git {major}.{minor} at "), path];
-        said.extend(escaped_line(&line));
-    }
     for (key, now) in &settings {
         let values = std::slice::from_ref(now);
         config::set(target.scope, key, values).map_err(|said| of_git(&said))?;
         said.extend(escaped_line(&bytes!["set ", *key, " = ", now]));
     }
-    if (mechanism, target.scope) == (Mechanism::Socket, Scope::Local) {
-        let started = socket::start(environment);
-        said.extend(started.stdout);
-        return Ok(Reply {
-            stdout: said,
-            ..started
-        });
+    Ok(said)
+}
+
+/// Removes, as far as possible, what an installation has left that failed.
+fn undo(target: &ConfigTarget) {
+    if let Ok(Some(changed)) = installed(target) {
+        let _ = restore(target, &changed);
+    } else {
+        let _ = remove_if_there(&target.folder.join(HOOK));
+        let _ = fs::remove_dir(&target.folder);
     }
-    Ok(Reply::printed(said, 0))
+}
+
+/// The line about an installed git, which also says if it gets no answer that helps.
+fn line(git: &Git, mechanism: Mechanism) -> Vec<u8> {
+    let (major, minor) = git.version;
+    let path = git.path.as_os_str().as_bytes();
+    let rest = match (git.can_ask(mechanism), mechanism) {
+        (true, _) => "",
+        (false, Mechanism::Hook) => ", which is told that everything may have changed",
+        (false, Mechanism::Socket) => ", which does not ask at the socket",
+    };
+    escaped_line(&bytes![format!("git {major}.{minor} at "), path, rest])
 }
 
 /// Refuses to have everybody's git run a hook in `folder`, which is closed to all but its owner, where a group shares the
@@ -171,31 +204,28 @@ fn mechanism(wanted: Option<Mechanism>, gits: &[Git]) -> Result<Mechanism, Reply
     if gits.is_empty() {
         return Err(Reply::error("there is no git"));
     }
-    let all_can = |mechanism: Mechanism| {
-        gits.iter().all(|git| match mechanism {
-            Mechanism::Hook => git.can_ask_hook(),
-            Mechanism::Socket => git.can_ask_socket(),
-        })
-    };
+    let all_can = |mechanism| gits.iter().all(|git| git.can_ask(mechanism));
     match wanted {
-        Some(mechanism) => Ok(mechanism),
-        None if all_can(Mechanism::Socket) => Ok(Mechanism::Socket),
-        None if all_can(Mechanism::Hook) => Ok(Mechanism::Hook),
-        None => {
-            let old = gits.iter().find(|git| !git.can_ask_hook());
-            let path = old.map_or(Path::new("git"), |git| &git.path);
-            Err(Reply::error(&format!(
-                "{} is older than 2.26, and cannot ask a monitor reliably",
-                raw_path(path)
-            )))
-        }
+        // Any hook of ours answers an old git that everything may have changed.
+        Some(Mechanism::Hook) => return Ok(Mechanism::Hook),
+        Some(Mechanism::Socket) if all_can(Mechanism::Hook) => return Ok(Mechanism::Socket),
+        None if all_can(Mechanism::Socket) => return Ok(Mechanism::Socket),
+        None if all_can(Mechanism::Hook) => return Ok(Mechanism::Hook),
+        // An old git takes the value for a hook, and its silence for no change.
+        Some(Mechanism::Socket) | None => {}
     }
+    let old = gits.iter().find(|git| !git.can_ask(Mechanism::Hook));
+    let path = old.map_or(Path::new("git"), |git| &git.path);
+    Err(Reply::error(&format!(
+        "{} is older than 2.26, and cannot ask a monitor reliably",
+        raw_path(path)
+    )))
 }
 
 /// What an installation has changed, if there is one.
 fn installed(target: &ConfigTarget) -> Result<Option<Vec<Changed>>, Reply> {
-    let kept = |error: io::Error| cannot_keep(&target.folder, &error);
-    if let Some(changed) = state::read(&target.folder).map_err(kept)? {
+    let unread = |error: io::Error| failed("read", &target.folder, &error);
+    if let Some(changed) = state::read(&target.folder).map_err(unread)? {
         return Ok(Some(changed));
     }
     // The folder may have been deleted. Then git cannot run the hook, and the former values are not known.
@@ -218,7 +248,7 @@ pub(crate) fn is_left_behind(command: &BStr) -> bool {
 
 /// Restores the values that were there before `changed`.
 fn restore(target: &ConfigTarget, changed: &[Changed]) -> Result<Vec<u8>, Reply> {
-    let kept = |error: io::Error| cannot_keep(&target.folder, &error);
+    let left = |error: io::Error| failed("remove", &target.folder, &error);
     let mut said = Vec::new();
     for one in changed.iter().rev() {
         let key = one.key.to_str().unwrap_or_default();
@@ -234,8 +264,8 @@ fn restore(target: &ConfigTarget, changed: &[Changed]) -> Result<Vec<u8>, Reply>
             None => said.extend(escaped_line(&bytes!["unset ", key])),
         }
     }
-    state::remove(&target.folder).map_err(kept)?;
-    remove_if_there(&target.folder.join(HOOK)).map_err(kept)?;
+    state::remove(&target.folder).map_err(left)?;
+    remove_if_there(&target.folder.join(HOOK)).map_err(left)?;
     // The folder may not be empty.
     let _ = fs::remove_dir(&target.folder);
     Ok(said)
@@ -273,10 +303,11 @@ fn hook_path(command: &BStr) -> PathBuf {
     path_of(path.as_ref().map_or(command, |path| path.as_bstr())).to_owned()
 }
 
-fn cannot_keep(folder: &Path, error: &io::Error) -> Reply {
+/// The error for what could not be done to the record in `folder`.
+fn failed(deed: &str, folder: &Path, error: &io::Error) -> Reply {
     let error = errno::text_of(error);
     Reply::error(&format!(
-        "cannot save the former configuration in {}: {error}",
+        "cannot {deed} the former configuration in {}: {error}",
         raw_path(folder)
     ))
 }

@@ -75,8 +75,13 @@ pub(super) fn read(folder: &Path) -> io::Result<Option<Vec<Changed>>> {
 pub(super) fn write(folder: &Path, changed: &[Changed]) -> io::Result<()> {
     let new = folder.join(format!("{FILE}.new"));
     remove_if_there(&new)?;
-    File::create_new(&new)?.write_all(&to_bytes(changed))?;
-    fs::rename(new, folder.join(FILE))
+    let mut file = File::create_new(&new)?;
+    let written = file.write_all(&to_bytes(changed));
+    let published = written.and_then(|()| fs::rename(&new, folder.join(FILE)));
+    if published.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    published
 }
 
 /// Removes what is kept in `folder`.

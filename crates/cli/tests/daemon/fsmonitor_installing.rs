@@ -1,7 +1,7 @@
 //! Installing and uninstalling the monitor, and what is said of it.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::fsmonitor::install_monitor;
 use crate::sandbox::{Sandbox, VIGIL};
@@ -124,6 +124,56 @@ fn a_configuration_that_cannot_be_written_is_complained_about_once() {
         printed,
         "error: could not lock config file .git/config: File exists\n"
     );
+    // Nothing is left that would look like an installation.
+    assert!(!sandbox.path("work/.git/vigil").exists());
+}
+
+#[test]
+fn a_damaged_record_is_not_said_to_be_written() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("work/.git/vigil/fsmonitor", "x");
+    for command in ["install", "uninstall"] {
+        let output = sandbox.vigil("work", &["fsmonitor", command]);
+        let folder = sandbox.path("work/.git/vigil");
+        let expected = format!(
+            "error: cannot read the former configuration in {}: damaged\n",
+            folder.display()
+        );
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_git_that_cannot_ask_at_the_socket_is_named_or_protected() {
+    let sandbox = Sandbox::with_repository();
+    let program = sandbox.path("old/git");
+    let path = format!(
+        "{}:/usr/local/bin:/usr/bin:/bin",
+        sandbox.path("old").display()
+    );
+    let install = |version: &str| {
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = version ] && echo git version {version} && exit\n\
+             PATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n"
+        );
+        sandbox.write("old/git", &script);
+        fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "install", "--socket"]);
+        command.env("PATH", &path).output().unwrap()
+    };
+    let refused = install("2.25.1");
+    let expected = format!(
+        "error: {} is older than 2.26, and cannot ask a monitor reliably\n",
+        program.display()
+    );
+    assert_eq!(String::from_utf8(refused.stderr).unwrap(), expected);
+    let installed = String::from_utf8(install("2.40.1").stdout).unwrap();
+    let expected = format!(
+        "git 2.40 at {}, which does not ask at the socket\n",
+        program.display()
+    );
+    assert!(installed.starts_with(&expected), "{installed}");
+    assert_eq!(sandbox.vigil_daemon(&["stop"]).0, Some(0));
 }
 
 #[test]
