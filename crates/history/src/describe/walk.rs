@@ -119,22 +119,27 @@ impl Describer<'_> {
         name.is_some_and(|name| self.options.counts(name.rank))
     }
 
-    /// Searches the history of `start` for names.
-    fn search(&mut self, start: Number) -> Result<WalkResult, Error> {
-        let options = self.options;
+    /// Prepares a search from `start`, which is the only commit in the queue then. Also returns how many candidates are enough.
+    fn begin_search(&mut self, start: Number) -> Result<(Queue, usize), Error> {
         let count = self.names.count(&self.commits)?;
         if !std::mem::replace(&mut self.has_looked, true) {
             self.look_up_all_names()?;
         }
         self.collect_messages();
-        let enough = options.candidates.min(count);
-        let commits = &mut self.commits;
-        commits.read_or_report(start, &mut self.messages)?;
-        if let Some(commit) = commits.get_mut(start) {
+        self.commits.read_or_report(start, &mut self.messages)?;
+        if let Some(commit) = self.commits.get_mut(start) {
             commit.flags = SEEN;
         }
         let mut queue = Queue::default();
-        queue.push(start, commits.time_of(start));
+        queue.push(start, self.commits.time_of(start));
+        Ok((queue, self.options.candidates.min(count)))
+    }
+
+    /// Searches the history of `start` for names.
+    fn search(&mut self, start: Number) -> Result<WalkResult, Error> {
+        let (mut queue, enough) = self.begin_search(start)?;
+        let options = self.options;
+        let commits = &mut self.commits;
         let mut result = WalkResult {
             candidates: Vec::new(),
             queue: Queue::default(),
@@ -196,10 +201,7 @@ impl Describer<'_> {
                 let best = best_flags(&result.candidates);
                 if flags & best == best {
                     if options.is_debugged {
-                        let id = commits.id_of(number);
-                        let id = id.map(|id| id.to_string()).unwrap_or_default();
-                        self.messages
-                            .push(text_bytes(&format!("finished search at {id}")));
+                        self.messages.push(finished_at(commits.id_of(number)));
                     }
                     break;
                 }
@@ -256,6 +258,12 @@ impl Describer<'_> {
         }
         Ok(())
     }
+}
+
+/// The message that no other candidate can come after the commit `id`.
+fn finished_at(id: Option<ObjectId>) -> BString {
+    let id = id.map(|id| id.to_string()).unwrap_or_default();
+    text_bytes(&format!("finished search at {id}"))
 }
 
 /// Puts the first `max` parents of the commit `number` into `queue`, unless they were there before, and adds its flags to them.
