@@ -17,6 +17,7 @@ use vigil_hg::dirstate::Dirstate;
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::repository::Repository;
+use vigil_hg::stored::Store;
 use vigil_linux::errno;
 use vigil_linux::stat::lstat_path;
 use vigil_model::path_set::PathSet;
@@ -153,18 +154,7 @@ pub(crate) fn status_of<'f>(
         request.matcher.clone(),
     ));
     let store = repository.store();
-    let system = HgSystem::new(HgSystemInputs {
-        top: &repository.root,
-        dirstate: question.dirstate,
-        store: &store,
-        ignore: ignored.clone(),
-        now: vigil_stamp::now(),
-        audits: !request.unknown,
-        is_remembered: recorded.is_remembered,
-        ignored_directories: recorded.ignored_directories.clone(),
-        line_endings: question.line_endings.clone(),
-        lacks_parent: question.lacks_parent,
-    });
+    let system = HgSystem::new(system_inputs(question, recorded, &store, &ignored));
     let is_filtered = !request.matcher.is_everything();
     let filter = Filter::new(&request.matcher, is_only_named);
     let filter = is_filtered.then_some(&filter);
@@ -215,14 +205,42 @@ pub(crate) fn status_of<'f>(
     let is_looked_up = is_walked || found == UnrecordedFiles::Below || is_named_below;
     builder.status.ignore_failure = subincludes.failure.filter(|_| is_looked_up);
     let found_others = found != UnrecordedFiles::Nothing;
-    builder.status.ignore_use = match request.unknown && !request.ignored {
-        true => Some(IgnoreUse::BeforeTheWalk),
-        false if request.ignored && found_others || !named.is_empty() => {
-            Some(IgnoreUse::AfterTheWalk)
-        }
-        false => None,
-    };
+    builder.status.ignore_use = ignore_use(request, found_others, !named.is_empty());
     Ok(builder.status)
+}
+
+/// What the scan for `question` goes by.
+fn system_inputs<'a>(
+    question: &HgQuestion<'a>,
+    recorded: &RecordedFiles<'_>,
+    store: &'a Store,
+    ignored: &Arc<Ignored>,
+) -> HgSystemInputs<'a> {
+    HgSystemInputs {
+        top: &question.request.repository.root,
+        dirstate: question.dirstate,
+        store,
+        ignore: ignored.clone(),
+        now: vigil_stamp::now(),
+        audits: !question.request.unknown,
+        is_remembered: recorded.is_remembered,
+        ignored_directories: recorded.ignored_directories.clone(),
+        line_endings: question.line_endings.clone(),
+        lacks_parent: question.lacks_parent,
+    }
+}
+
+/// When Mercurial reads the ignore patterns for `request`, where unrecorded files were found or asked for by name.
+fn ignore_use(
+    request: &HgRequest<'_>,
+    found_others: bool,
+    named_others: bool,
+) -> Option<IgnoreUse> {
+    match request.unknown && !request.ignored {
+        true => Some(IgnoreUse::BeforeTheWalk),
+        false if request.ignored && found_others || named_others => Some(IgnoreUse::AfterTheWalk),
+        false => None,
+    }
 }
 
 /// Why recorded files were not seen, if Mercurial would end: it takes a file for missing where it may not look, but not where

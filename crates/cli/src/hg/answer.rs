@@ -16,7 +16,6 @@ use super::color::Colors;
 use super::configuration::{Detailed, failure, of_user, refuse_to_name};
 use super::defaults_and_aliases;
 use super::extensions::{self, ExtensionQuestion};
-use super::own_format::Report;
 use super::paging::{Paging, paging};
 use super::question::{Question, shown};
 use super::refusals;
@@ -272,12 +271,8 @@ impl Run<'_> {
             copies_name_large_files: extensions.copies_name_large_files(),
             settings,
         };
-        if let Some(warning) = extensions.monitor_warning()? {
-            if settings.debug || arguments.subrepos {
-                let said =
-                    "what the extension 'fsmonitor' says for debugging, or of subrepositories";
-                return Err(Abort::unsupported(said));
-            }
+        let says_more = settings.debug || arguments.subrepos;
+        if let Some(warning) = extensions.monitor_warning(says_more)? {
             self.warnings.extend_from_slice(warning.as_bytes());
         }
         let mut lists = subject.lists(pair, &mut self.warnings)?;
@@ -286,15 +281,7 @@ impl Run<'_> {
         }
         if let Some(format) = arguments.own {
             unfinished?;
-            let mut session = subject.session.borrow_mut();
-            let report = Report {
-                checkout: &session.checkout(repository, parents.nodes),
-                lists: &lists,
-                shown: &question.shown,
-                dirstate: &dirstate,
-                ends_with_nul: arguments.print0,
-            };
-            return Ok(report.write(format));
+            return Ok(question.report(format, &lists, &subject, parents.nodes));
         }
         let paging = self.wrong_paging.take().map_or(Ok(()), Err);
         question.write(lists, &subject, pair, unfinished, paging)

@@ -328,11 +328,11 @@ impl ExtensionQuestion<'_> {
     }
 
     /// Returns what the extension fsmonitor says before the files are looked at. If Watchman is there, the answer is the same with it
-    /// as without.
+    /// as without. `says_more` means that it also speaks of subrepositories, or for debugging.
     ///
     /// # Errors
     /// Only Mercurial knows what it says, or a setting is wrong.
-    pub(super) fn monitor_warning(&self) -> Result<Option<&'static str>, Abort> {
+    pub(super) fn monitor_warning(&self, says_more: bool) -> Result<Option<&'static str>, Abort> {
         let config = self.config;
         if !is_monitored(config, self.repository)
             || config.get("fsmonitor", "mode") == Some("off".into())
@@ -344,6 +344,11 @@ impl ExtensionQuestion<'_> {
         if config.has("fsmonitor", "blacklistusers") || self.has_nested_repositories() {
             return Err(Abort::unsupported(
                 "what the extension 'fsmonitor' says here",
+            ));
+        }
+        if says_more {
+            return Err(Abort::unsupported(
+                "what the extension 'fsmonitor' says for debugging, or of subrepositories",
             ));
         }
         Ok(Some(

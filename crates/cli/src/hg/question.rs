@@ -25,6 +25,8 @@ use vigil_stamp::paths::path_of;
 use super::arguments::Arguments;
 use super::color::Colors;
 use super::extensions;
+use super::own_commands::OwnFormat;
+use super::own_format::Report;
 use super::pair::Pair;
 use super::paths::PathDisplay;
 use super::settings::{self, Settings};
@@ -192,6 +194,28 @@ impl<'q> Question<'q> {
             return Err(Abort::unsupported(message));
         }
         Ok(matcher)
+    }
+
+    /// Writes `lists`, which were found for `subject`, in one of Vigil's own formats.
+    pub(super) fn report(
+        &self,
+        format: OwnFormat,
+        lists: &Lists,
+        subject: &Subject<'_>,
+        parents: [Node; 2],
+    ) -> Vec<u8> {
+        let checkout = subject
+            .session
+            .borrow_mut()
+            .checkout(self.repository, parents);
+        let report = Report {
+            checkout: &checkout,
+            lists,
+            shown: &self.shown,
+            dirstate: subject.dirstate,
+            ends_with_nul: self.arguments.print0,
+        };
+        report.write(format)
     }
 
     /// Writes `lists`, which were found for `subject`, as Mercurial does.
