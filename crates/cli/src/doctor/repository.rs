@@ -1,5 +1,6 @@
 //! Checks of one repository: its state on disk, git's own settings, and what accumulates until git's housekeeping runs.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use vigil_git::repository::Repository;
 use vigil_git::state_place::NoStateReason;
 use vigil_linux::dir::bounded::Budget;
 use vigil_linux::stat::stat_path;
+use vigil_model::quote::append_shell_quoted;
 use vigil_store::NoState;
 
 use super::check::{Check, count, grouped, shown, shown_path};
@@ -84,7 +86,13 @@ pub(super) fn state(report: &Result<StateReport, NoStateReason>, config: Option<
             });
         return match obstacles.next() {
             None => absent(subject, &report.places),
-            Some(error @ NoState::Io(_)) => Check::problem(subject, error.to_string(), drop),
+            Some(NoState::Io(error)) => {
+                let remedy = match report.places.iter().any(|place| place.folder == error.path) {
+                    true => opening(&error.path),
+                    false => drop.into(),
+                };
+                Check::problem(subject, error.to_string(), remedy)
+            }
             Some(other) => Check::note(
                 subject,
                 other.to_string() + ": it is not used, and the next status replaces it",
@@ -128,6 +136,17 @@ fn absent(subject: &'static str, places: &[PlaceReport]) -> Check {
         bytes!["none, and none can be written in ", folders],
         "",
     )
+}
+
+/// The command that lets this user into `folder`, if it is the user's own.
+fn opening(folder: &Path) -> BString {
+    let user = rustix::process::geteuid().as_raw();
+    let mut command = BString::default();
+    if stat_path(folder).is_ok_and(|stat| stat.uid == user) {
+        command.extend_from_slice(b"chmod 700 ");
+        append_shell_quoted(folder.as_os_str().as_bytes(), &mut command);
+    }
+    command
 }
 
 /// Returns whether this user may write in `folder`, or make it.

@@ -377,42 +377,64 @@ fn an_unused_state_is_reported_until_it_is_dropped() {
     });
 }
 
+/// What the doctor says where permissions forbid things even to root. `None` if that is not possible here.
+fn doctor_under_permissions(sandbox: &Sandbox, home: &Path) -> Option<TextOutput> {
+    let vigil = vigil_program();
+    let doctor = [vigil.to_str().unwrap(), "doctor", "--format=json"];
+    let words = [without_privileges()?, &doctor].concat();
+    let (program, arguments) = words.split_first().unwrap();
+    let mut command = sandbox.command(program, "", arguments);
+    command.env("HOME", home).env_remove("XDG_CACHE_HOME");
+    Some(command.output().unwrap().into())
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
 #[test]
 fn that_no_state_can_be_written_is_noted() {
-    let Some(without) = without_privileges() else {
-        return;
-    };
     let sandbox = Sandbox::new();
     let home = sandbox.path_from_root("home");
     fs::create_dir_all(&home).unwrap();
-    let allow = |mode| {
-        for folder in [&sandbox.git_dir(), &home] {
-            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
-        }
+    let git_dir = sandbox.git_dir();
+    for folder in [&git_dir, &home] {
+        set_mode(folder, 0o555);
+    }
+    let refused = doctor_under_permissions(&sandbox, &home);
+    for folder in [&git_dir, &home] {
+        set_mode(folder, 0o755);
+    }
+    let Some(refused) = refused else {
+        return;
     };
-    let state = || {
-        let vigil = vigil_program();
-        let words = [
-            without,
-            &[vigil.to_str().unwrap(), "doctor", "--format=json"],
-        ]
-        .concat();
-        let (program, arguments) = words.split_first().unwrap();
-        let mut command = sandbox.command(program, "", arguments);
-        command.env("HOME", &home).env_remove("XDG_CACHE_HOME");
-        verdict(&command.output().unwrap().into(), "state")
-    };
-    allow(0o555);
-    let (refused, fact) = state();
-    allow(0o755);
+    let (refused, fact) = verdict(&refused, "state");
     assert_eq!(refused, "note");
     let expected = format!(
         "none, and none can be written in {}/vigil or {}/.cache/vigil/",
-        sandbox.git_dir().display(),
+        git_dir.display(),
         home.display()
     );
     assert!(fact.starts_with(&expected), "{fact}");
-    assert_eq!(state().0, "ok");
+    let allowed = doctor_under_permissions(&sandbox, &home).unwrap();
+    assert_eq!(verdict(&allowed, "state").0, "ok");
+}
+
+#[test]
+fn a_folder_of_the_state_that_is_closed_is_opened_by_the_remedy() {
+    let sandbox = Sandbox::new();
+    sandbox.assert_same_status();
+    let folder = sandbox.git_dir().join("vigil");
+    set_mode(&folder, 0);
+    let refused = doctor_under_permissions(&sandbox, sandbox.root());
+    set_mode(&folder, 0o700);
+    let Some(refused) = refused else {
+        return;
+    };
+    let mut found = checks(&refused).into_iter();
+    let (_, verdict, _, remedy) = found.find(|check| check.0 == "state").unwrap();
+    let expected = format!("chmod 700 '{}'", folder.display());
+    assert_eq!((verdict.as_str(), remedy), ("problem", Some(expected)));
 }
 
 /// Puts a program `bin/git` into the working copy, and returns the file that it would make.
@@ -422,8 +444,7 @@ fn write_git_that_leaves_a_trace(sandbox: &Sandbox) -> PathBuf {
         "bin/git",
         format!("#!/bin/sh\necho > {}\n", trace.display()),
     );
-    let program = sandbox.path("bin/git");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    set_mode(&sandbox.path("bin/git"), 0o755);
     trace
 }
 
