@@ -534,6 +534,33 @@ fn verdicts_are_those_of_git() {
 }
 
 #[test]
+fn what_no_status_shows_is_not_called_untracked_in_an_untracked_directory() {
+    let sandbox = Sandbox::new();
+    for directory in ["un/empty/deep", "un/piped", "un/full"] {
+        std::fs::create_dir_all(sandbox.path(directory)).unwrap();
+    }
+    for name in ["un/full/file", "un/ignored/x.o"] {
+        sandbox.write(name, "");
+    }
+    std::fs::rename(sandbox.make_pipe("pipe"), sandbox.path("un/piped/pipe")).unwrap();
+    let nothing = "not shown: a directory without files that could be added";
+    for directory in ["un/empty", "un/empty/deep", "un/piped", "un/ignored"] {
+        assert_why(&sandbox, directory, &[nothing]);
+    }
+    let pipe = "not shown: no file, link or directory";
+    assert_why(&sandbox, "un/piped/pipe", &[pipe]);
+    let shown = "untracked: no rule matches; it is shown as un/";
+    for path in ["un/full", "un/full/file"] {
+        assert_why(&sandbox, path, &[shown]);
+    }
+    assert_why(&sandbox, "un", &["untracked: no rule matches"]);
+    assert_eq!(
+        sandbox.git_bytes(["status", "-suall", "un"]),
+        b"?? un/full/file\n"
+    );
+}
+
+#[test]
 fn paths_are_those_of_the_caller() {
     let sandbox = Sandbox::new();
     let src = sandbox.top().join("src");

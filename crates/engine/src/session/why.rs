@@ -13,7 +13,7 @@ use gix_hash::{ObjectId, oid};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, lstat_path};
 use vigil_model::facts::ObservedStat;
-use vigil_model::path::{directories_above, file_name, parent};
+use vigil_model::path::{directories_above, file_name, is_at_or_below, parent};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::TrackedEntry;
 use vigil_model::verdict::{ChangeSign, Verdict};
@@ -27,6 +27,7 @@ use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_rules::ignore::IgnoreRules;
 use vigil_rules::pathspec;
+use vigil_stamp::paths::path_of;
 
 /// What is known about one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,6 +207,8 @@ pub enum Beyond {
 struct Said {
     status: Status,
     request: StatusRequest,
+    /// Each untracked file, if a path in question may be a directory in one that is shown as a whole.
+    each_untracked: Option<Vec<BString>>,
     changes: HashMap<BString, Change>,
     pairs: Vec<Pair>,
 }
@@ -236,10 +239,21 @@ impl Session {
             true => self.pairs(&request)?,
             false => Vec::new(),
         };
+        let each_untracked = match self.has_directory_in_untracked(&located, &status) {
+            true => {
+                let request = StatusRequest {
+                    untracked: UntrackedMode::All,
+                    ..request.clone()
+                };
+                Some(self.status(&request)?.untracked)
+            }
+            false => None,
+        };
         let said = Said {
             changes: status.changes.iter().cloned().collect(),
             status,
             request,
+            each_untracked,
             pairs,
         };
         let explanation = Explanation {
@@ -250,6 +264,24 @@ impl Session {
         };
         let all = located.into_iter();
         all.map(|path| explanation.of(path)).collect()
+    }
+
+    /// Whether one of `paths` is a directory in an untracked one that `status` shows as a whole: it may hold nothing to show.
+    fn has_directory_in_untracked(&self, paths: &[BString], status: &Status) -> bool {
+        let Some(top) = self.repository.work_tree.as_deref() else {
+            return false;
+        };
+        let is_in_untracked = |path: &BString| {
+            let mut whole = status.untracked.iter();
+            let in_it = |dir: &[u8]| path != dir && is_at_or_below(path, dir);
+            whole.any(|listed| listed.strip_suffix(b"/").is_some_and(in_it))
+        };
+        let is_directory = |path: &BString| {
+            let stat = lstat_path(&top.join(path_of(path.as_ref())));
+            stat.is_ok_and(|stat| stat.is_dir())
+        };
+        let mut paths = paths.iter();
+        paths.any(|path| is_in_untracked(path) && is_directory(path))
     }
 
     /// Returns the renames and copies that a status finds when it searches for them as configured.

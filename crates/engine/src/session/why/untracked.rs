@@ -122,9 +122,20 @@ impl Explanation<'_> {
         if let Some(repository) = repository {
             return PathKind::Beyond(Beyond::Repository(repository));
         }
+        if !stat.is_dir() && !stat.is_file() && !stat.is_symlink() {
+            return PathKind::Beyond(Beyond::Special);
+        }
+        let each = self.said.each_untracked.as_ref();
+        let is_shown = |each: &Vec<BString>| each.iter().any(|one| is_at_or_below(one, path));
+        if stat.is_dir() && each.is_some_and(|each| !is_shown(each)) {
+            return PathKind::Beyond(Beyond::EmptyDirectory);
+        }
         let listed_as = listed_as(path, &stat, &self.said);
         if listed_as.is_none() && self.said.request.untracked != UntrackedMode::No {
-            return PathKind::Beyond(unlisted(&stat));
+            return PathKind::Beyond(match stat.is_dir() {
+                true => Beyond::EmptyDirectory,
+                false => Beyond::Unlisted,
+            });
         }
         PathKind::Untracked(Untracked {
             rule,
@@ -188,15 +199,4 @@ fn listed_as(path: &BStr, stat: &Stat, said: &Said) -> Option<BString> {
         }
     };
     said.status.untracked.iter().find(is_it).cloned()
-}
-
-/// Returns why a status does not list an existing path that no rule ignores.
-fn unlisted(stat: &Stat) -> Beyond {
-    if stat.is_dir() {
-        Beyond::EmptyDirectory
-    } else if stat.is_file() || stat.is_symlink() {
-        Beyond::Unlisted
-    } else {
-        Beyond::Special
-    }
 }
