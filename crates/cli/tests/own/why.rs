@@ -1,9 +1,12 @@
 //! `vigil why`.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::Value;
+use vigil_testkit::privileges::without_privileges;
+use vigil_testkit::sandbox::{TextOutput, vigil_program};
 
 use crate::sandbox::Sandbox;
 
@@ -558,6 +561,29 @@ fn what_no_status_shows_is_not_called_untracked_in_an_untracked_directory() {
         sandbox.git_bytes(["status", "-suall", "un"]),
         b"?? un/full/file\n"
     );
+    sandbox.git(["init", "-q", "un/above/nested"]);
+    sandbox.git(["config", "status.showUntrackedFiles", "all"]);
+    let files = "untracked: no rule matches; what is in it is shown file by file";
+    assert_why(&sandbox, "un/above", &[files]);
+    assert_why(&sandbox, "un/empty", &[nothing]);
+}
+
+#[test]
+fn a_directory_that_may_not_be_read_is_not_called_empty() {
+    let Some(without) = without_privileges() else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let closed = sandbox.path("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
+    let vigil = vigil_program();
+    let words = [without, &[vigil.to_str().unwrap(), "why", "closed"]].concat();
+    let (program, arguments) = words.split_first().unwrap();
+    let output = TextOutput::from(sandbox.command(program, "", arguments).output().unwrap());
+    std::fs::set_permissions(&closed, Permissions::from_mode(0o755)).unwrap();
+    let expected = "closed: it cannot be looked at (Permission denied)\n";
+    assert_eq!(output.stdout, expected);
 }
 
 #[test]

@@ -128,12 +128,12 @@ impl Explanation<'_> {
         let each = self.said.each_untracked.as_ref();
         let is_shown = |each: &Vec<BString>| each.iter().any(|one| is_at_or_below(one, path));
         if stat.is_dir() && each.is_some_and(|each| !is_shown(each)) {
-            return PathKind::Beyond(Beyond::EmptyDirectory);
+            return PathKind::Beyond(self.directory_without_files(path));
         }
         let listed_as = listed_as(path, &stat, &self.said);
         if listed_as.is_none() && self.said.request.untracked != UntrackedMode::No {
             return PathKind::Beyond(match stat.is_dir() {
-                true => Beyond::EmptyDirectory,
+                true => self.directory_without_files(path),
                 false => Beyond::Unlisted,
             });
         }
@@ -144,6 +144,15 @@ impl Explanation<'_> {
                 .and_then(|listed_as| self.listing_with(listed_as.as_ref())),
             listed_as,
         })
+    }
+
+    /// Returns why nothing in the directory at `path` is shown.
+    fn directory_without_files(&self, path: &BStr) -> Beyond {
+        let listed = self.rules.on_disk(path).map(std::fs::read_dir);
+        match listed {
+            Some(Err(error)) => Beyond::Unknown(errno::text_of(&error)),
+            _ => Beyond::EmptyDirectory,
+        }
     }
 
     /// Returns the listing of the innermost tracked directory above `listed`, if it is valid and has that path.
@@ -191,12 +200,11 @@ impl Explanation<'_> {
 
 /// Returns the path under which a status lists `path`.
 fn listed_as(path: &BStr, stat: &Stat, said: &Said) -> Option<BString> {
-    let is_it = |listed: &&BString| match listed.strip_suffix(b"/") {
-        Some(dir) => is_at_or_below(path, dir),
-        None => {
-            let below = listed.strip_prefix(path.as_bytes());
-            **listed == path || stat.is_dir() && below.is_some_and(|below| below.starts_with(b"/"))
-        }
+    let is_it = |listed: &&BString| {
+        let is_of_directory = listed
+            .strip_suffix(b"/")
+            .is_some_and(|dir| is_at_or_below(path, dir));
+        is_of_directory || **listed == path || stat.is_dir() && is_at_or_below(listed, path)
     };
     said.status.untracked.iter().find(is_it).cloned()
 }
