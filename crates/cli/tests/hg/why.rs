@@ -217,6 +217,8 @@ fn why_also_explains_paths_that_no_status_shows() {
         working.write("inner/f", "");
         let inner = working.explanation("inner/f");
         assert!(inner.contains("is inside nested repo 'inner'"), "{inner}");
+        let own = "no status looks there: it is a repository of its own";
+        working.assert_explanation("inner", own, own);
         let output = working.why_output("", &["/elsewhere"]);
         let printed = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(255));

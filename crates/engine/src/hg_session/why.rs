@@ -324,7 +324,19 @@ fn other(root: &Path, question: &HgWhyQuestion<'_>, path: &BStr) -> HgPathKind {
     }
     match stat {
         stat if is_file_or_link(stat) => HgPathKind::Unknown,
-        stat if stat.is_dir() => HgPathKind::OtherDirectory,
+        stat if stat.is_dir() => other_directory(root, path),
         _ => HgPathKind::Special,
+    }
+}
+
+/// Finds out what the directory at `path` is, in which no file is recorded.
+fn other_directory(root: &Path, path: &BStr) -> HgPathKind {
+    let directory = root.join(OsStr::from_bytes(path));
+    if lstat_path(&directory.join(".hg")).is_ok_and(|stat| stat.is_dir()) {
+        return HgPathKind::Beyond("it is a repository of its own".into());
+    }
+    match std::fs::read_dir(&directory) {
+        Ok(_) => HgPathKind::OtherDirectory,
+        Err(error) => HgPathKind::Unreadable(errno::text_of(&error)),
     }
 }

@@ -69,7 +69,7 @@ impl Writer {
                 bytes!["no status looks there: ", quoted(reason.as_ref())]
             }
             HgPathKind::OtherDirectory => {
-                b"not shown: a directory without recorded files; those in it are shown one by one"
+                b"not shown: a directory without recorded files; what is in it is shown file by file"
                     .to_vec()
             }
             HgPathKind::Special => b"not shown: no file, link or directory".to_vec(),
