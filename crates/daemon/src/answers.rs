@@ -212,8 +212,8 @@ impl Answers {
         })
     }
 
-    /// Has `question` be about the repository in `git_dir`. At the top of its working tree may lie another one, or none: the
-    /// working tree may have been chosen anywhere, and below another one of the same repository, too.
+    /// Has `question` be about the repository in `git_dir`, whatever a search from the question's directory finds. Where
+    /// `core.worktree` puts the working tree elsewhere, that may be another repository, none, or this one for a directory above.
     pub(crate) fn about_repository(
         &self,
         git_dir: &Path,

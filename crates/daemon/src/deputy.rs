@@ -23,7 +23,7 @@ struct Running {
 }
 
 impl Deputy {
-    /// `tell_late` is called after work for which nobody may have waited to the end.
+    /// `tell_late` is called after work that took so long that the caller may have given it up.
     pub(crate) fn new(tell_late: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
             running: None,

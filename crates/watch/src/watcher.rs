@@ -133,7 +133,8 @@ struct MountChanges {
 }
 
 impl MountChanges {
-    /// Whether another folder may be at `top` or below it. That at `top` itself is known by its inode.
+    /// Whether another folder may be at `top` or below it now. One that was mounted at `top` itself over an earlier mount shows
+    /// by its inode.
     fn concern(&self, top: &Path) -> bool {
         let mut points = self.points.iter();
         let mut present = self.present.iter();
