@@ -2,6 +2,7 @@
 
 mod alias;
 mod branches;
+mod date;
 mod description;
 mod evaluate;
 mod expression;
@@ -17,6 +18,7 @@ mod target;
 mod topics;
 
 pub use alias::RevisionAliases;
+pub use date::LocalClocks;
 pub use target::Target;
 
 use std::cell::RefCell;
@@ -60,6 +62,8 @@ pub struct Revisions<'r> {
     /// The directory to which patterns of files are relative, if it is known.
     cwd: Option<PathBuf>,
     aliases: RevisionAliases,
+    /// The user's clocks, if they are known.
+    clocks: Option<Box<dyn LocalClocks>>,
     /// What names were found to mean.
     meanings: HashMap<BString, Meaning>,
 }
@@ -84,6 +88,7 @@ impl<'r> Revisions<'r> {
             manifests: RefCell::default(),
             cwd: None,
             aliases: RevisionAliases::default(),
+            clocks: None,
             meanings: HashMap::new(),
         })
     }
@@ -96,6 +101,11 @@ impl<'r> Revisions<'r> {
     /// Lets names and functions be these aliases from now on.
     pub fn know_aliases(&mut self, aliases: RevisionAliases) {
         self.aliases = aliases;
+    }
+
+    /// Lets dates be those of these clocks from now on.
+    pub fn go_by(&mut self, clocks: Box<dyn LocalClocks>) {
+        self.clocks = Some(clocks);
     }
 
     /// Returns the changelog.

@@ -20,6 +20,7 @@ use vigil_model::mode::FileMode;
 
 pub use self::memory::Memory;
 use self::names::Resolver;
+pub use self::zone::Zone;
 use vigil_git::config;
 use vigil_git::index_file;
 use vigil_git::objects::{self, Objects};

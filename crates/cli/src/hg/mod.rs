@@ -5,6 +5,7 @@ mod answer;
 mod arguments;
 mod between;
 mod by_daemon;
+mod clocks;
 mod color;
 mod complaint;
 mod configuration;

@@ -23,6 +23,7 @@ use vigil_model::path::directories_above;
 use vigil_stamp::paths::path_of;
 
 use super::arguments::Arguments;
+use super::clocks::UserClocks;
 use super::color::Colors;
 use super::extensions;
 use super::own_commands::OwnFormat;
@@ -99,6 +100,7 @@ impl<'q> Question<'q> {
         let mut revisions = Revisions::new(self.repository, parents)?;
         revisions.work_in(&self.process.cwd);
         revisions.know_aliases(settings::revision_aliases(self.config).unwrap_or_default());
+        revisions.go_by(Box::new(UserClocks::new(self.process.get("TZ"))));
         if extensions::has(self.config, "topic") {
             revisions.know_topics();
         }

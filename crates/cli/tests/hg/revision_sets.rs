@@ -241,6 +241,100 @@ fn ancestors_and_descendants_are_counted_by_generations() {
 }
 
 #[test]
+fn changesets_are_found_by_their_dates() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        for (at, date) in [
+            "0 0",
+            "2017-01-01 00:00:00 +0000",
+            "2017-07-14 23:59:59 +0000",
+            "2017-07-15 00:00:00 +0000",
+            "2017-07-15 10:30:59 +0200",
+            "1500158400 -7200",
+            "now",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            working.write(&at.to_string(), "x");
+            let name = at.to_string();
+            working.hg(&["commit", "-q", "-A", "-m", &name, "-d", date]);
+        }
+        let mut server = working.server();
+        for date in [
+            "2017",
+            "2017-07",
+            "2017-07-15",
+            "2017-07-15 08:30",
+            "2017-07-15 08:30:59",
+            "2017-07-15T08:30:59",
+            "2017-07-15 00:00:01",
+            "2017-07-15 10:30 +0200",
+            "2017-07-15T10:30+02:00",
+            "2017-07-15T08:30Z",
+            "2017-07-15 -0500",
+            "2017-07 GMT",
+            "2017 UTC",
+            "<2017-07-14",
+            "< 2017-07",
+            ">2017-07-15",
+            "> 2017-07-15 08:30:59",
+            "2017-07-14 to 2017-07-15 00:00",
+            "2017-01 to 2017-06",
+            "1500158400 -7200",
+            "<1500158400 0",
+            "0 0",
+            "-3",
+            "-0",
+            "-10000",
+            "today",
+            ">yesterday",
+            " 2017 ",
+        ] {
+            working.assert_same_set(&mut server, &format!("date('{date}')"));
+        }
+        for set in [
+            "date('>2017-07') and not 4",
+            "reverse(date('2017-07')) and 0:5",
+            "last(date('<2017-07-14'))",
+        ] {
+            let (_, stderr, _) = working.vigil(&["status", "--rev", set]);
+            if !stderr.contains("the set of revisions") {
+                working.assert_same_set(&mut server, set);
+            }
+        }
+        for date in ["now", "Jul 2017", "7/15", "", "<", "2017-02-30", "nope"] {
+            working.assert_left_to_mercurial(&format!("date('{date}')"));
+        }
+        for zone in [
+            "America/New_York",
+            "Asia/Kolkata",
+            "CET-1CEST,M3.5.0,M10.5.0/3",
+        ] {
+            for date in [
+                "2017-07-15",
+                "2017-07-14",
+                "2017-01-01",
+                "2016",
+                "<2017-07-15 06:00",
+            ] {
+                let set = format!("date('{date}')");
+                let [vigil, mercurial] = [true, false].map(|is_vigil| {
+                    let top = working.path("");
+                    let mut command = match is_vigil {
+                        true => working.vigil_command(&[]),
+                        false => working.0.command(&hg, &top),
+                    };
+                    command.env("TZ", zone).args(["status", "--rev", &set]);
+                    command.output().unwrap().stdout
+                });
+                assert_eq!(vigil, mercurial, "{zone} {date}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_empty_change_option_is_ignored() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);

@@ -771,6 +771,7 @@ impl Expression {
                     b"author"
                         | b"branch"
                         | b"closed"
+                        | b"date"
                         | b"desc"
                         | b"draft"
                         | b"file"

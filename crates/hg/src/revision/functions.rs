@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use bstr::{BStr, BString, ByteSlice};
 use regex::bytes::Regex;
 
+use super::date::Interval;
 use super::description::{description, lower};
 use super::evaluate::{Evaluation, Set, order, sorted, targets};
 use super::expression::{Expression, number};
@@ -78,6 +79,7 @@ impl Evaluation<'_, '_> {
             (b"desc", [text]) => self.with_text(text, &ChangesetText::Description),
             (b"user" | b"author", [text]) => self.with_text(text, &ChangesetText::User),
             (b"keyword", [text]) => self.with_text(text, &ChangesetText::Anything),
+            (b"date", [text]) => self.dated(text),
             (b"head", []) => self.heads_of_branches(),
             (b"closed", []) => self.closing(),
             (b"branchpoint", []) => Ok(self.with_several_children()),
@@ -133,6 +135,26 @@ impl Evaluation<'_, '_> {
                 is_found(user(text)) || is_found(description(text)) || files.any(&is_found)
             }
         })
+    }
+
+    /// The changesets of a time.
+    fn dated(&mut self, text: &Expression) -> Result<Set, Abort> {
+        let now = vigil_stamp::now();
+        let now_s = now.s as f64 + f64::from(now.ns) / 1e9;
+        let text = text.word().filter(|text| text.is_ascii());
+        let clocks = self.revisions.clocks.as_deref();
+        let interval = text
+            .zip(clocks)
+            .and_then(|(text, clocks)| Interval::read(text.as_bstr(), now_s, clocks));
+        let interval = interval.ok_or_else(|| self.refused())?;
+        let mut found = Vec::new();
+        for number in self.revisions.visible() {
+            let time_s = time_s(&self.revisions.changelog.text(number)?);
+            if interval.contains(time_s.ok_or_else(|| self.refused())?) {
+                found.push(number);
+            }
+        }
+        Ok(targets(found))
     }
 
     /// The heads of all branches: changesets that are no ancestors of others of their branch.
@@ -335,16 +357,7 @@ impl Evaluation<'_, '_> {
                 let node = self.revisions.changelog.node(number).unwrap_or_default();
                 Value::Text(node.0.as_slice().into())
             }
-            Key::Date => {
-                let line = text.split(|byte| *byte == b'\n').nth(2).unwrap_or_default();
-                let time = line.split(|byte| *byte == b' ').next().unwrap_or_default();
-                let is_plain = time
-                    .iter()
-                    .all(|byte| byte.is_ascii_digit() || b"-.".contains(byte));
-                let time = time.to_str().ok().filter(|_| is_plain);
-                let time = time.and_then(|time| time.parse().ok());
-                Value::Number(time.ok_or_else(|| self.refused())?)
-            }
+            Key::Date => Value::Number(time_s(&text).ok_or_else(|| self.refused())?),
         })
     }
 }
@@ -369,6 +382,17 @@ fn key(word: &[u8]) -> Option<(Key, bool)> {
 /// Returns the user in the text of a changeset.
 fn user(text: &[u8]) -> &[u8] {
     text.split(|byte| *byte == b'\n').nth(1).unwrap_or_default()
+}
+
+/// Returns the time in the text of a changeset, in seconds since 1970. `None` if only Mercurial can read it.
+fn time_s(text: &[u8]) -> Option<f64> {
+    let line = text.split(|byte| *byte == b'\n').nth(2).unwrap_or_default();
+    let time = line.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let is_plain = time
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || b"-.".contains(byte));
+    let time = time.to_str().ok().filter(|_| is_plain);
+    time.and_then(|time| time.parse().ok())
 }
 
 /// Returns the names of files in the text of a changeset.

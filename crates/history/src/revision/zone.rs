@@ -4,7 +4,7 @@ mod rule;
 
 use std::path::{Path, PathBuf};
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 
 use self::rule::Rule;
 use vigil_git::environment::Environment;
@@ -14,7 +14,7 @@ const ZONES: &str = "/usr/share/zoneinfo";
 
 /// The offsets of local clocks from UTC, and when they change.
 #[derive(Debug, Default)]
-pub(crate) struct Zone {
+pub struct Zone {
     /// The offset from each time on, in seconds since 1970; in order.
     changes: Vec<(i64, Offset)>,
     /// The offset before the first change.
@@ -39,7 +39,12 @@ const DST_STEP_S: i64 = 601_200;
 impl Zone {
     /// The zone in `TZ`, or that of the machine; UTC if none can be read.
     pub(super) fn of(environment: &Environment) -> Self {
-        let Some(name) = environment.get("TZ") else {
+        Self::named(environment.get("TZ"))
+    }
+
+    /// The zone that is the value of `TZ`, or that of the machine; UTC if none can be read.
+    pub fn named(name: Option<&BStr>) -> Self {
+        let Some(name) = name else {
             return Self::read(Path::new("/etc/localtime")).unwrap_or_default();
         };
         let name = name.strip_prefix(b":").unwrap_or(name).as_bstr();
@@ -108,7 +113,7 @@ impl Zone {
     }
 
     /// Returns the offset from UTC at `time_s`, in seconds.
-    pub(crate) fn offset_s(&self, time_s: i64) -> i64 {
+    pub fn offset_s(&self, time_s: i64) -> i64 {
         self.offset(time_s).seconds
     }
 
