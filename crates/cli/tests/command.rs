@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
-use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::pipe::pipe;
+use vigil_testkit::process::pipe_without_reader;
 use vigil_testkit::sandbox::{Sandbox, run_with_input};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
@@ -513,11 +513,9 @@ fn a_removed_current_directory_is_an_error_only_where_it_is_needed() {
 #[test]
 fn a_reader_that_has_gone_ends_the_command_quietly() {
     let sandbox = Sandbox::empty();
-    let (reader, writer) = io::pipe().unwrap();
-    drop(reader);
     let mut command = command(&sandbox, VIGIL, &["help"]);
-    let output = command.stdout(writer).stderr(Stdio::piped()).output();
-    let output = output.unwrap();
+    command.stdout(pipe_without_reader().unwrap());
+    let output = command.stderr(Stdio::piped()).output().unwrap();
     // Like git, it is killed by the signal instead of exiting with a code.
     assert_eq!(
         output.status.signal(),
@@ -535,10 +533,9 @@ fn a_reader_of_complaints_that_has_gone_ends_the_command_like_git() {
         &["cat-file", "-t", "HEAD"],
     ] {
         let signals = [VIGIL, "git"].map(|program| {
-            let (reader, writer) = io::pipe().unwrap();
-            drop(reader);
             let mut command = command(&sandbox, program, arguments);
-            let output = command.stderr(writer).stdout(Stdio::piped()).output();
+            command.stderr(pipe_without_reader().unwrap());
+            let output = command.stdout(Stdio::piped()).output();
             output.unwrap().status.signal()
         });
         assert_eq!(signals[0], signals[1], "{arguments:?}");

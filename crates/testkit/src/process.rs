@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, c_char, c_int};
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -235,6 +235,18 @@ fn run_to_end(
             stderr,
         })
     })
+}
+
+/// Returns the end for writing of a pipe that nobody reads. Another test may just be starting a program, which has the other end
+/// for a moment, so this waits until it is gone everywhere.
+///
+/// # Errors
+/// There is no pipe.
+pub fn pipe_without_reader() -> io::Result<PipeWriter> {
+    let (reader, writer) = io::pipe()?;
+    drop(reader);
+    poll(&mut [PollFd::new(&writer, PollFlags::empty())], None)?;
+    Ok(writer)
 }
 
 /// Kills the process group that `child` leads.

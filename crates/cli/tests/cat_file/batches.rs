@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 
+use vigil_testkit::process::pipe_without_reader;
 use vigil_testkit::sandbox::{git_is_at_least, run_with_input};
 
 use super::sandbox::{REVISIONS, Sandbox, VIGIL};
@@ -215,11 +216,10 @@ fn a_closed_pipe_ends_cat_file_quietly() {
     let mut child = sandbox
         .command(VIGIL, "", ["cat-file", "--batch"])
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
+        .stdout(pipe_without_reader().unwrap())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
     let _ = stdin.write_all(b"HEAD\n");
     drop(stdin);

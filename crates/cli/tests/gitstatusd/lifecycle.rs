@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::FlockOperation;
 use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process};
-use vigil_testkit::process::copy_program;
+use vigil_testkit::process::{copy_program, pipe_without_reader};
 use vigil_testkit::sandbox::skip_test;
 
 use super::daemon::{Gitstatusd, VIGIL, request};
@@ -135,12 +135,10 @@ fn gitstatusd_ends_when_its_lock_is_released() {
 #[test]
 fn gitstatusd_ends_when_nobody_reads_its_answers() {
     let sandbox = Sandbox::with_repository();
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
     let mut command = sandbox.gitstatusd_command(&[]);
     let mut child = command
         .stdin(Stdio::piped())
-        .stdout(writer)
+        .stdout(pipe_without_reader().unwrap())
         .spawn()
         .unwrap();
     let mut requests = child.stdin.take().unwrap();

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use vigil_testkit::process::pipe_without_reader;
+
 use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 /// Makes a working copy with every kind of file.
@@ -216,10 +218,9 @@ fn that_nobody_reads_the_output_is_a_failure_without_a_word() {
         let working = WorkingCopy::new(&hg, true);
         working.write("f", "");
         let printed = |program: &Path, arguments: &[&str]| {
-            let (reader, writer) = std::io::pipe().unwrap();
-            drop(reader);
             let mut command = working.0.command(program, &working.0.top());
-            let output = command.args(arguments).stdout(writer).output().unwrap();
+            command.stdout(pipe_without_reader().unwrap());
+            let output = command.args(arguments).output().unwrap();
             (output.status.code(), output.stderr)
         };
         let vigil = printed(Path::new(env!("CARGO_BIN_EXE_vigil")), &["hg", "status"]);
