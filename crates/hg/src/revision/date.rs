@@ -2,6 +2,7 @@
 //! Others are left to Mercurial.
 
 use bstr::{BStr, ByteSlice};
+use vigil_model::calendar::{date_of, days_in, days_to};
 
 use crate::bytes::trim;
 
@@ -158,19 +159,11 @@ fn without_zone(text: &[u8]) -> (&[u8], Option<i64>) {
 impl Date {
     /// Returns the date of a day, counted from 1970.
     fn of_day(day: i64) -> Self {
-        let mut year = 1970 + day / 366;
-        while days_before(year.saturating_add(1), 1) <= day {
-            year = year.saturating_add(1);
-        }
-        let mut month = 1;
-        while month < 12 && days_before(year, month + 1) <= day {
-            month += 1;
-        }
-        let first = days_before(year, month);
+        let (year, month, of_month) = date_of(day);
         Self {
             year,
             month: Some(month),
-            day: Some(day.saturating_sub(first).saturating_add(1)),
+            day: Some(of_month),
             time: None,
             seconds: None,
         }
@@ -238,33 +231,11 @@ impl Date {
         });
         let (hours, minutes) = self.time.unwrap_or((hours, minutes));
         let seconds = self.seconds.unwrap_or(seconds);
-        let days = days_before(self.year, month)
-            .checked_add(day)?
-            .checked_sub(1)?;
+        let days = days_to(self.year, month).checked_add(day)?.checked_sub(1)?;
         let minutes = hours.checked_mul(60)?.checked_add(minutes)?;
         let of_day_s = minutes.checked_mul(60)?.checked_add(seconds)?;
         days.checked_mul(DAY_S)?.checked_add(of_day_s)
     }
-}
-
-/// Returns the number of days from 1970 to the beginning of a month of a later year.
-fn days_before(year: i64, month: i64) -> i64 {
-    let months = (1..month).map(|month| days_in(year, month));
-    let years = (1970..year).map(|year| if is_leap(year) { 366 } else { 365 });
-    years.chain(months).sum()
-}
-
-fn days_in(year: i64, month: i64) -> i64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-fn is_leap(year: i64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 /// Reads a number that has nothing but digits, as many as `len` allows.

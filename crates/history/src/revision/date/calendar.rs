@@ -1,6 +1,6 @@
 //! Days, months and years.
 
-use vigil_model::calendar::{DAYS_OF_400_YEARS, DAYS_TO_1970, date_of};
+use vigil_model::calendar::{date_of, days_to};
 
 pub(in crate::revision) const DAY_S: i64 = 86_400;
 
@@ -80,17 +80,6 @@ impl Fields {
             .saturating_add(minutes.saturating_mul(60))
             .saturating_add(self.second.unwrap_or(0))
     }
-}
-
-/// Returns the days from the start of 1970 to the start of the month.
-pub(in crate::revision) fn days_to(year: i64, month: i64) -> i64 {
-    // Enough for years of 32 bits.
-    let year = year.clamp(-3_000_000_000, 3_000_000_000) - i64::from(month <= 2);
-    let from_march = (month + 9).rem_euclid(12);
-    let day_of_year = (153 * from_march + 2) / 5;
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * DAYS_OF_400_YEARS + day_of_era - DAYS_TO_1970
 }
 
 #[cfg(test)]

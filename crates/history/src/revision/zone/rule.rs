@@ -1,7 +1,8 @@
 //! The yearly rule for clocks in a string (tzset(3)): `CET-1CEST,M3.5.0,M10.5.0/3`.
 
 use super::Offset;
-use crate::revision::date::calendar::{DAY_S, Fields, days_to};
+use crate::revision::date::calendar::{DAY_S, Fields};
+use vigil_model::calendar::{days_in, days_to};
 
 const HOUR_S: i64 = 3600;
 
@@ -89,7 +90,7 @@ impl Change {
     fn local_s(&self, year: i64) -> i64 {
         let days = match self.day {
             Day::Julian(day) => {
-                let is_leap = days_to(year, 3).saturating_sub(days_to(year, 2)) == 29;
+                let is_leap = days_in(year, 2) == 29;
                 let after = i64::from(is_leap && day >= 60);
                 days_to(year, 1).saturating_add(day).saturating_add(after) - 1
             }
@@ -100,12 +101,7 @@ impl Change {
                 let first_weekday = first.saturating_add(4).rem_euclid(7);
                 let ahead = weekday.saturating_sub(first_weekday).rem_euclid(7);
                 let day = first.saturating_add(ahead).saturating_add((week - 1) * 7);
-                let (next_year, next) = if month == 12 {
-                    (year + 1, 1)
-                } else {
-                    (year, month + 1)
-                };
-                if day >= days_to(next_year, next) {
+                if day >= first.saturating_add(days_in(year, month)) {
                     day - 7
                 } else {
                     day
