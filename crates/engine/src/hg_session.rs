@@ -275,7 +275,7 @@ impl HgSession {
         let (status, HasUnreadable(has_unreadable)) =
             self.status_with(request, Uses::Comparisons)?;
         let is_certain = !has_unreadable && !self.compared.any_is_out_of_reach(&self.root);
-        Ok(Some(status).filter(|_| is_certain))
+        Ok(is_certain.then_some(status))
     }
 
     /// Answers from the findings for all files, if the question is about recorded files alone, ignored files without unknown ones,

@@ -503,7 +503,7 @@ impl ScanMemory {
 
     fn takes(&self, len: usize) -> bool {
         let fewer = |left: u64| left.checked_sub(len as u64);
-        let taken = (self.left).fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        let taken = (self.left).try_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
         taken.is_ok()
     }
 

@@ -152,8 +152,10 @@ impl Snapshot {
         let used = usize::try_from(docket.used_len.get()).unwrap_or(usize::MAX);
         let data = data.get(..used).ok_or_else(|| damaged("it is cut off"))?;
         let words: Box<[u64]> = data
-            .chunks_exact(8)
-            .filter_map(|word| u64::read_from_bytes(word).ok())
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u64::from_ne_bytes(*word))
             .collect();
         let verified = Verified {
             all: unverified,

@@ -250,7 +250,7 @@ impl ObjectPrinter<'_> {
             let (kind, contents) = self.renamed(&asked, location)?;
             facts.kind = Some(kind);
             facts.size = Some(contents.len() as u64);
-            renamed = Some(contents).filter(|_| kind != Kind::Blob);
+            renamed = (kind != Kind::Blob).then_some(contents);
         }
         let is_blob = facts.kind == Some(Kind::Blob);
         if what == Detail::Info {

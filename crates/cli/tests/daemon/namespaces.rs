@@ -137,8 +137,10 @@ fn serve_empty_folder(mut device: File, asked: &Sender<()>) {
     let mut request = vec![0; 1 << 17];
     while let Ok(len) = device.read(&mut request) {
         let words: Vec<u32> = request[..len]
-            .chunks_exact(4)
-            .map(|word| u32::from_ne_bytes(word.try_into().unwrap()))
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u32::from_ne_bytes(*word))
             .collect();
         let of_words = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let body: Result<Vec<u8>, i32> = match words[1] {

@@ -62,7 +62,9 @@ fn git_raw(repo: &Repo, tree: &str) -> Vec<String> {
     let output = repo.git(args);
     let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
     let mut lines: Vec<String> = fields
-        .chunks_exact(2)
+        .as_chunks::<2>()
+        .0
+        .iter()
         .map(|pair| format!("{} {}", pair[0].as_bstr(), pair[1].as_bstr()))
         .collect();
     // If HEAD does not have the path, git lists a conflict once for each of its stages.

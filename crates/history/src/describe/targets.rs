@@ -107,7 +107,7 @@ impl Targets {
             .filter(|kept| !self.keeps && *kept.id == *id);
         if let Some(kept) = kept {
             self.next += 1;
-            self.last_non_tag = Some(kept.id).filter(|_| kept.is_non_tag);
+            self.last_non_tag = kept.is_non_tag.then_some(kept.id);
             return Ok((kept.peeled, kept.tag.clone()));
         }
         let target = match self.ahead.get(id) {
@@ -118,7 +118,7 @@ impl Targets {
             }
             None => Target::read(id, context, &mut self.buf)?,
         };
-        self.last_non_tag = Some(target.id).filter(|_| target.is_non_tag);
+        self.last_non_tag = target.is_non_tag.then_some(target.id);
         let (peeled, tag) = (target.peeled, target.tag.clone());
         if self.keeps {
             self.kept.push(target);

@@ -74,16 +74,15 @@ impl Zone {
             .strip_prefix(b"\n")
             .and_then(|line| line.lines().next());
         let offset = |at: usize| -> Option<Offset> {
-            let kind = types.chunks_exact(6).nth(at)?;
-            let (offset, rest) = kind.split_first_chunk::<4>()?;
+            let [a, b, c, d, is_dst, _] = *types.as_chunks().0.get(at)?;
             Some(Offset {
-                seconds: i64::from(i32::from_be_bytes(*offset)),
-                is_dst: rest.first().is_some_and(|is_dst| *is_dst != 0),
+                seconds: i64::from(i32::from_be_bytes([a, b, c, d])),
+                is_dst: is_dst != 0,
             })
         };
         let mut changes = Vec::new();
-        for (time, index) in times.chunks_exact(8).zip(indexes) {
-            let time = i64::from_be_bytes(*time.first_chunk()?);
+        for (time, index) in times.as_chunks().0.iter().zip(indexes) {
+            let time = i64::from_be_bytes(*time);
             changes.push((time, offset(usize::from(*index))?));
         }
         Some(Self {
@@ -161,10 +160,9 @@ impl Header {
     fn parse(bytes: &[u8]) -> Option<Self> {
         bytes.strip_prefix(b"TZif")?;
         let counts = bytes.get(20..HEADER_LEN)?;
-        let mut counts = counts.chunks_exact(4).filter_map(|count| {
-            let count = u32::from_be_bytes(*count.first_chunk()?);
-            usize::try_from(count).ok()
-        });
+        let (counts, _) = counts.as_chunks();
+        let mut counts =
+            (counts.iter()).filter_map(|count| usize::try_from(u32::from_be_bytes(*count)).ok());
         Some(Self {
             utc_marks: counts.next()?,
             standard_marks: counts.next()?,

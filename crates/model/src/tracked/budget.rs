@@ -21,7 +21,7 @@ pub struct Budget {
 impl Budget {
     fn spend(left: &AtomicU64, count: usize) -> Option<()> {
         let fewer = |left: u64| left.checked_sub(count as u64);
-        let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        let taken = left.try_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
         taken.ok().map(drop)
     }
 

@@ -62,7 +62,9 @@ impl Fixture {
         let output = self.output("", arguments, paths.join("\0"));
         let fields: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
         let values: Vec<Value> = fields
-            .chunks_exact(3)
+            .as_chunks::<3>()
+            .0
+            .iter()
             .map(|fields| match fields[2] {
                 b"unspecified" => Value::Unspecified,
                 b"set" => Value::Set,

@@ -440,7 +440,7 @@ fn decisions_are_those_of_git() {
             info_exclude: Some((Path::new(".git/info/exclude"), &info)),
             ignore_case,
         });
-        for (fields, path) in fields.chunks_exact(4).zip(&paths) {
+        for (fields, path) in fields.as_chunks::<4>().0.iter().zip(&paths) {
             assert_eq!(fields[3].as_bstr(), path.as_bytes().as_bstr());
             let expected: Verdict = (!fields[0].is_empty()).then(|| {
                 let line = fields[1].to_str().unwrap().parse().unwrap();
