@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use vigil_testkit::daemon::Daemon;
 use vigil_testkit::sandbox::{Sandbox, run_with_input, skip_test};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
@@ -255,6 +257,23 @@ fn a_submodule_is_found_without_system_calls_that_old_container_runtimes_refuse(
             let stderr = text(&output.stderr);
             assert_eq!(text(&output.stdout), text(&expected), "{call}: {stderr}");
         }
+    }
+}
+
+#[test]
+fn a_daemon_is_stopped_where_the_kernel_has_no_descriptors_of_processes() {
+    let mut sandbox = repository();
+    for error in ["EPERM", "ENOSYS"] {
+        let daemon = Daemon::start(Path::new(VIGIL), sandbox.root()).unwrap();
+        let folder = daemon.runtime_folder();
+        sandbox.set_variable("VIGIL_RUNTIME_DIR", folder.to_str().unwrap());
+        let pid = daemon.status().unwrap().pid;
+        let call = &format!("pidfd_open:error={error}");
+        let Some(output) = run(&sandbox, Fault { call, path: "" }, &["daemon", "stop"]) else {
+            return;
+        };
+        let stopped = format!("stopped (pid {pid})\n");
+        assert_eq!(text(&output.stdout), stopped, "{call}: {output:?}");
     }
 }
 

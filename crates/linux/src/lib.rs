@@ -18,6 +18,7 @@ pub mod memory;
 pub mod mounts;
 pub mod opening;
 pub mod process;
+pub mod process_handle;
 pub mod signals;
 pub mod socket;
 pub mod stat;

@@ -5,16 +5,15 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::Signal;
 use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::protocol::Request;
 use vigil_daemon::runtime_folder::RuntimePath;
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
+use vigil_linux::process_handle::ProcessHandle;
 
 use crate::reply::{Reply, bytes};
 
@@ -176,22 +175,24 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
         };
     }
     let failed = |error| format!("cannot stop process {pid}: {}", errno::text(error));
-    let process = match process(pid) {
+    let process = i32::try_from(pid).map_err(|_| Errno::SRCH);
+    let process = match process.and_then(ProcessHandle::open) {
         Ok(process) => process,
         Err(Errno::SRCH) => return Ok(Some(pid)),
         Err(error) => return Err(failed(error)),
     };
     // The reply matters less than whether the process ends.
-    if !is_late && client.ask_any(&Request::Stop).is_ok() && has_ended(&process) {
+    if !is_late && client.ask_any(&Request::Stop).is_ok() && process.wait(Some(START_STOP_TIMEOUT))
+    {
         return Ok(Some(pid));
     }
     let signals = [Signal::TERM, Signal::KILL];
     for signal in signals.into_iter().skip(usize::from(is_late)) {
-        match pidfd_send_signal(&process, signal) {
+        match process.signal(signal) {
             Ok(()) | Err(Errno::SRCH) => {}
             Err(error) => return Err(failed(error)),
         }
-        if has_ended(&process) {
+        if process.wait(Some(START_STOP_TIMEOUT)) {
             return Ok(Some(pid));
         }
     }
@@ -208,21 +209,4 @@ fn is_released(path: &RuntimePath) -> bool {
         std::thread::sleep(POLL_INTERVAL);
     }
     true
-}
-
-fn process(pid: u32) -> Result<OwnedFd, Errno> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    pidfd_open(pid.ok_or(Errno::SRCH)?, PidfdFlags::empty())
-}
-
-/// Waits until `process` has ended. Returns whether it does in time.
-fn has_ended(process: &OwnedFd) -> bool {
-    let timeout = Timespec::try_from(START_STOP_TIMEOUT).ok();
-    let mut waiting = [PollFd::new(process, PollFlags::IN)];
-    loop {
-        match poll(&mut waiting, timeout.as_ref()) {
-            Err(Errno::INTR) => {}
-            polled => return matches!(polled, Ok(1..)),
-        }
-    }
 }

@@ -8,9 +8,9 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process};
 use vigil_git::child::{ChildEnvironment, not_started};
+use vigil_linux::process_handle::ProcessHandle;
 use vigil_rules::messages::{Messages, bytes};
 
 /// How long a program may take to end by itself, and then again after a SIGTERM.
@@ -208,15 +208,13 @@ pub(super) fn stop(child: &mut Child) {
         return;
     }
     if let Some(pid) = pid_of(child)
-        && let Ok(watched) = pidfd_open(pid, PidfdFlags::empty())
+        && let Ok(process) = ProcessHandle::open(pid.as_raw_pid())
     {
         for signal in [Signal::TERM, Signal::KILL] {
-            let mut fds = [PollFd::new(&watched, PollFlags::IN)];
-            let timeout = Timespec::try_from(GRACE).ok();
-            if matches!(poll(&mut fds, timeout.as_ref()), Ok(1..)) {
+            if process.wait(Some(GRACE)) {
                 break;
             }
-            let _ = kill_process(pid, signal);
+            let _ = process.signal(signal);
         }
     }
     let _ = child.wait();

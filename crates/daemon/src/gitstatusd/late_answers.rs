@@ -2,21 +2,21 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, renameat, statat, unlinkat};
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::Signal;
 use vigil_git::environment::Environment;
 use vigil_linux::process::is_alive;
+use vigil_linux::process_handle::ProcessHandle;
 
 use super::options::Recipient;
 use super::parent::{self, Parent};
 use crate::runtime_folder::{Folder, RuntimePath};
-use crate::stream::timespec;
 
 /// The beginning of file names. The shell's pid and the question's number follow, as in `answer.1234.5`.
 const ANSWER: &str = "answer";
@@ -40,8 +40,7 @@ const LEN_MAX: u64 = 64 * 1024 * 1024;
 pub(super) struct WaitingShell {
     recipient: Recipient,
     shell: Parent,
-    /// The shell's process, even if its pid is reused.
-    process: OwnedFd,
+    process: Arc<ProcessHandle>,
     folder: Folder,
 }
 
@@ -51,8 +50,8 @@ impl WaitingShell {
     /// # Errors
     /// There is no such shell, or other users have access to the folder.
     pub(super) fn new(environment: &Environment, recipient: Recipient) -> io::Result<Self> {
-        let process = parent::opened(recipient.shell)?;
-        parent::end_with(process.try_clone()?)?;
+        let process = Arc::new(ProcessHandle::open(recipient.shell)?);
+        parent::end_with(process.clone())?;
         Ok(Self {
             recipient,
             shell: Parent::new(recipient.shell),
@@ -83,9 +82,8 @@ impl WaitingShell {
             if is_there(HELD) || !is_there(ANSWER) {
                 break;
             }
-            pidfd_send_signal(&self.process, Signal::URG)?;
-            let mut ends = [PollFd::new(&self.process, PollFlags::IN)];
-            let _ = poll(&mut ends, Some(&timespec(pause)));
+            self.process.signal(Signal::URG)?;
+            self.process.wait(Some(pause));
         }
         Ok(())
     }
@@ -209,12 +207,12 @@ fn shell_of(name: &BStr) -> Option<(&'static str, i32)> {
 /// Kills the process `pid`, if it works on a question of `shell`.
 fn end_asker(pid: &[u8], shell: i32) -> Option<()> {
     let pid: i32 = pid.to_str().ok()?.parse().ok()?;
-    let process = parent::opened(pid).ok()?;
+    let process = ProcessHandle::open(pid).ok()?;
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let mut words = words.split(|byte| *byte == 0);
     let option = format!("--leave-for={shell}.");
     if words.any(|word| word.starts_with(option.as_bytes())) {
-        pidfd_send_signal(process, Signal::KILL).ok()?;
+        process.signal(Signal::KILL).ok()?;
     }
     Some(())
 }

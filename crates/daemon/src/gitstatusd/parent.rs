@@ -1,17 +1,10 @@
 //! The process that this one serves, and whether it is still the same program.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::thread;
-use std::time::Duration;
+use std::sync::Arc;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use vigil_linux::process::{is_alive, thread_builder};
-
-/// The pause after a failed wait.
-const PAUSE: Duration = Duration::from_secs(1);
+use vigil_linux::process_handle::ProcessHandle;
 
 /// A process, and which program it runs.
 #[derive(Clone, Debug)]
@@ -43,28 +36,13 @@ impl Parent {
     }
 }
 
-/// Opens the process `pid`: the descriptor stands for it even if its pid is reused.
-///
-/// # Errors
-/// There is no such process.
-pub(super) fn opened(pid: i32) -> io::Result<OwnedFd> {
-    let pid = Pid::from_raw(pid).ok_or(Errno::SRCH)?;
-    Ok(pidfd_open(pid, PidfdFlags::empty())?)
-}
-
 /// Ends this process when `process` does, whatever it is working on.
 ///
 /// # Errors
 /// No thread can be started.
-pub(super) fn end_with(process: OwnedFd) -> io::Result<()> {
+pub(super) fn end_with(process: Arc<ProcessHandle>) -> io::Result<()> {
     thread_builder().spawn(move || {
-        let mut ends = [PollFd::new(&process, PollFlags::IN)];
-        while let Err(error) = poll(&mut ends, None) {
-            if error != Errno::INTR {
-                // Too little memory, say. The process may be alive.
-                thread::sleep(PAUSE);
-            }
-        }
+        process.wait(None);
         std::process::exit(0);
     })?;
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,6 +12,7 @@ use vigil_git::environment::Environment;
 use vigil_linux::blocking::write_all;
 use vigil_linux::errno::is_shortage;
 use vigil_linux::process::{die_of_broken_pipe, is_locked};
+use vigil_linux::process_handle::ProcessHandle;
 
 use super::background;
 use super::daemon::Daemon;
@@ -44,9 +46,10 @@ pub(super) fn serve(
     let environment = of_user(environment);
     if options.is_attached
         && let Some(pid) = options.parent_pid
+        && let Ok(parent) = ProcessHandle::open(pid)
     {
         // Checks between answers are not enough: a filter may take any time. If this fails, they are all there is.
-        let _ = parent::opened(pid).and_then(parent::end_with);
+        let _ = parent::end_with(Arc::new(parent));
     }
     let mut server = Server {
         options,

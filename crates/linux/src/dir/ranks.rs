@@ -1,7 +1,10 @@
 //! Sorts a few keys by counting, for each, how many are less. That takes more comparisons than any sort, but they are
 //! uniform and independent, so that a processor makes several at once.
 
-#![expect(unsafe_code, reason = "instructions that not every processor has")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "instructions that not every processor has")
+)]
 
 /// The greatest number of keys that are ranked. For more, sorts with fewer comparisons are faster.
 pub(super) const KEYS_MAX: usize = 128;
