@@ -58,16 +58,18 @@ impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
             return wrong_size(2);
         };
         let fanout = Fanout::parse(table).map_err(|_| format!("non-monotonic index {shown}"))?;
-        let count = fanout.count() as usize;
-        let fixed = start + FANOUT_LEN + 2 * id_len;
         let ids = start + FANOUT_LEN;
+        let count = u64::from(fanout.count());
+        // In 64 bits, which hold the length that any count asks for.
+        let len = bytes.len() as u64;
+        let len_of_rows_of = |row_len: usize| (ids + 2 * id_len) as u64 + count * row_len as u64;
         if is_version_1 {
-            if bytes.len() != fixed + count * (id_len + OFFSET_LEN) {
+            if len != len_of_rows_of(id_len + OFFSET_LEN) {
                 return wrong_size(1);
             }
         } else {
-            let least = fixed + count * (id_len + CRC_LEN + OFFSET_LEN);
-            if bytes.len() < least || bytes.len() > least + count.saturating_sub(1) * 8 {
+            let least = len_of_rows_of(id_len + CRC_LEN + OFFSET_LEN);
+            if len < least || len > least + count.saturating_sub(1) * 8 {
                 return wrong_size(2);
             }
         }
@@ -127,11 +129,12 @@ impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
         if offset & WIDE == 0 {
             return Ok(offset.into());
         }
-        let wide = offsets + count * OFFSET_LEN + (offset & !WIDE) as usize * 8;
-        if wide + 8 >= self.bytes.len() {
+        let wide_offsets = offsets + count * OFFSET_LEN;
+        let place = (offset & !WIDE) as usize;
+        if place >= self.bytes.len().saturating_sub(wide_offsets + 1) / 8 {
             return Err(Reason::BeyondIndex { pack: pack.into() });
         }
-        Ok(wide_number(&self.bytes, wide).unwrap_or_default())
+        Ok(wide_number(&self.bytes, wide_offsets + place * 8).unwrap_or_default())
     }
 }
 
