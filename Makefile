@@ -4,10 +4,11 @@
 CARGO ?= cargo
 # The C library is linked statically if its archive is installed: the program then runs wherever it is copied, and no
 # library has to be found when it starts. This works only for a target given by name: the flag must not apply to what
-# runs during the build, which loads libraries.
+# runs during the build, which loads libraries. For processors other than x86-64, rustc would link such a program to run at a
+# fixed address, which is easier to attack.
 CARGO_BUILD_TARGET ?= $(shell rustc --print host-tuple 2>/dev/null)
 export CARGO_BUILD_TARGET
-ifneq ($(filter /%,$(shell $(or $(CC),cc) -print-file-name=libc.a 2>/dev/null)),)
+ifneq ($(and $(filter x86_64-%,$(CARGO_BUILD_TARGET)),$(filter /%,$(shell $(or $(CC),cc) -print-file-name=libc.a 2>/dev/null))),)
 RUSTFLAGS ?= -Ctarget-feature=+crt-static
 endif
 # The program does not name the folder that cargo downloads to, so that the same sources give the same program anywhere.

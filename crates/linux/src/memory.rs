@@ -4,8 +4,8 @@ use std::mem::MaybeUninit;
 
 use rustix::mm::{Advice, madvise};
 
-/// The size of a page, in bytes: each one takes a page fault of its own.
-const PAGE: usize = 4 << 10;
+/// The usual length of a page, in bytes.
+const USUAL_PAGE_LEN: usize = 4 << 10;
 
 /// Returns the length of a page, in bytes (sysconf(3)). The C library knows it from the start of the process. rustix asks the
 /// kernel, and panics before Linux 6.4 if /proc is not mounted.
@@ -13,17 +13,18 @@ pub(crate) fn page_len() -> usize {
     #[allow(unsafe_code, reason = "sysconf is the C library's")]
     // SAFETY: it only returns a number.
     let len = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(len).unwrap_or(PAGE)
+    usize::try_from(len).unwrap_or(USUAL_PAGE_LEN)
 }
 
 /// Asks the kernel to allocate pages for `memory`, which is about to be filled, in one call instead of one fault per page
 /// (madvise(2), `MADV_POPULATE_WRITE`). A hint: kernels before 5.14 do nothing. Only whole pages are allocated.
 #[allow(unsafe_code, reason = "madvise takes addresses")]
 pub fn populate(memory: &mut [MaybeUninit<u8>]) {
+    let page_len = page_len();
     let start = memory.as_mut_ptr().addr();
     let end = start.saturating_add(memory.len());
-    let first = start.next_multiple_of(PAGE);
-    let len = end.saturating_sub(first) / PAGE * PAGE;
+    let first = start.next_multiple_of(page_len);
+    let len = end.saturating_sub(first) / page_len * page_len;
     if len == 0 {
         return;
     }
@@ -78,13 +79,13 @@ mod tests {
 
     #[test]
     fn a_process_has_something_in_memory() {
-        assert!(resident().unwrap() >= 4 * PAGE as u64);
+        assert!(resident().unwrap() >= 4 * USUAL_PAGE_LEN as u64);
     }
 
     #[test]
     fn what_is_freed_in_between_goes_back() {
         return_freed_memory();
-        let pieces: Vec<Vec<u8>> = (0..20_000).map(|_| vec![1; 4 * PAGE]).collect();
+        let pieces: Vec<Vec<u8>> = (0..20_000).map(|_| vec![1; 4 * USUAL_PAGE_LEN]).collect();
         let full = resident().unwrap();
         // The pieces that stay keep the allocator from returning the rest by itself.
         let kept: Vec<_> = pieces.into_iter().step_by(64).collect();
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn memory_that_was_set_aside_keeps_what_is_in_it() {
-        for len in [0, 1, PAGE, 64 * PAGE + 7] {
+        for len in [0, 1, USUAL_PAGE_LEN, 64 * USUAL_PAGE_LEN + 7] {
             let mut memory = vec![7; len];
             memory.reserve(len * 2);
             populate(memory.spare_capacity_mut());
