@@ -278,6 +278,31 @@ fn a_daemon_is_stopped_where_the_kernel_has_no_descriptors_of_processes() {
 }
 
 #[test]
+fn git_is_served_on_file_systems_that_cannot_rename_without_replacing() {
+    let mut sandbox = repository();
+    let folder = sandbox.root().join("run");
+    sandbox.set_variable("VIGIL_RUNTIME_DIR", folder.to_str().unwrap());
+    sandbox.set_variable("VIGIL_NO_DAEMON", "0");
+    let fault = Fault {
+        call: "renameat2:error=EINVAL",
+        path: "",
+    };
+    if with_fault(&sandbox, fault, &[]).is_none() {
+        return;
+    }
+    // The tracer goes on with the daemon that is started, as a process of which nobody waits for the end.
+    let inject = format!("inject={}", fault.call);
+    let arguments = ["-D", "-f", "-o", "/dev/null", "-e", "trace=renameat2", "-e"];
+    let arguments = [&arguments[..], &[&inject, VIGIL, "fsmonitor", "start"]].concat();
+    let mut command = sandbox.command("strace", "", arguments);
+    let status = command.stdout(Stdio::null()).status();
+    let is_there = sandbox.top().join(".git/fsmonitor--daemon.ipc").exists();
+    let stopped = sandbox.command(VIGIL, "", ["daemon", "stop"]).output();
+    assert!(stopped.unwrap().status.success());
+    assert!(status.unwrap().success() && is_there);
+}
+
+#[test]
 fn a_rebase_whose_commands_the_system_fails_to_read_is_not_described() {
     let sandbox = repository();
     let id = sandbox.git(["rev-parse", "HEAD"]);

@@ -1,7 +1,7 @@
 //! The sockets at which git looks for its builtin monitor, one for each working tree for which it is wanted.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use bstr::{BString, ByteSlice};
 use parking_lot::Mutex;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat,
+    AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::net::{
@@ -459,10 +459,7 @@ fn make(path: &Path) -> Made {
         listen(&listener, BACKLOG)?;
         match is_left {
             true => renameat(&folder, &temporary, &folder, name)?,
-            false => {
-                let flags = RenameFlags::NOREPLACE;
-                renameat_with(&folder, &temporary, &folder, name, flags)?;
-            }
+            false => rename_new(&folder, &temporary, name)?,
         }
         Ok((listener, id))
     };
@@ -473,6 +470,21 @@ fn make(path: &Path) -> Made {
             error => failed(error),
         }
     })
+}
+
+/// Renames a file in `folder`, unless there is one of the name `to`.
+///
+/// # Errors
+/// `EXIST`: there is one. A system call failed: then the file may have both names.
+fn rename_new(folder: &OwnedFd, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
+    match renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+        // Some file systems cannot, such as OpenZFS before 2.2.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            linkat(folder, from, folder, to, AtFlags::empty())?;
+            unlinkat(folder, from, AtFlags::empty())
+        }
+        renamed => renamed,
+    }
 }
 
 /// The reply about the socket at `path`.

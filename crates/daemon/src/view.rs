@@ -67,7 +67,7 @@ fn view(folder: &Path, rights: Rights) -> Option<BString> {
         view.array(&stat.ino.to_le_bytes());
     }
     // By another mount of the same root directory, which a process may have been given by chroot(2), other file systems may lie
-    // below. An old kernel does not tell.
+    // below. A very old kernel does not tell.
     let root = mount_id(&folder.join("root")).ok().flatten();
     view.array(&root.unwrap_or_default().to_le_bytes());
     view.array(&(rights.capabilities & READING.bits()).to_le_bytes());

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
 pub use rustix::fs::FileType;
-use rustix::fs::{AtFlags, CWD, RawMode, StatxFlags, statx};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawMode, StatxFlags, statx};
 use rustix::io::Errno;
 
 use crate::errno;
@@ -175,14 +175,27 @@ pub fn lstat_path(path: &Path) -> Result<Stat, Errno> {
     rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(Stat::from)
 }
 
-/// The id of the mount that `path` is on (`STATX_MNT_ID` in statx(2)). `None` if the kernel does not report it, as before 5.8.
+/// The id of the mount that `path` is on (`STATX_MNT_ID` in statx(2)). `None` if the kernel does not report it.
 ///
 /// # Errors
 /// A system call failed.
 pub fn mount_id(path: &Path) -> Result<Option<u64>, Errno> {
-    let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)?;
-    let is_told = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
-    Ok(is_told.then_some(stat.stx_mnt_id))
+    match statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID) {
+        Ok(stat) if stat.stx_mask & StatxFlags::MNT_ID.bits() != 0 => Ok(Some(stat.stx_mnt_id)),
+        // Before Linux 5.8, and where an old sandbox refuses what it does not know.
+        Ok(_) | Err(Errno::NOSYS | Errno::PERM) => mount_id_by_descriptor(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// What proc_pid_fdinfo(5) says about a descriptor of `path`: the id of the mount, since Linux 3.15.
+fn mount_id_by_descriptor(path: &Path) -> Result<Option<u64>, Errno> {
+    let opened = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let facts = format!("/proc/self/fdinfo/{}", opened.as_raw_fd());
+    let facts = std::fs::read_to_string(facts).unwrap_or_default();
+    let mut lines = facts.lines();
+    let id = lines.find_map(|line| line.strip_prefix("mnt_id:"));
+    Ok(id.and_then(|id| id.trim().parse().ok()))
 }
 
 #[cfg(test)]
@@ -190,6 +203,14 @@ mod tests {
     use std::os::fd::AsFd;
 
     use super::*;
+
+    #[test]
+    fn both_ways_to_a_mount_name_the_same_id() {
+        let ids = ["/", "/proc"].map(|path| mount_id(Path::new(path)).unwrap());
+        assert_ne!(ids[0], ids[1]);
+        let others = ["/", "/proc"].map(|path| mount_id_by_descriptor(Path::new(path)).unwrap());
+        assert_eq!(others, ids);
+    }
 
     #[test]
     fn the_first_of_several_names_is_looked_at() {
