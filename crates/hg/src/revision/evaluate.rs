@@ -1,17 +1,16 @@
 //! Evaluates an expression of Mercurial's language of revisions to changesets in order.
 
+mod kin;
+mod labels;
+
 use std::collections::HashSet;
 
 use bstr::{BStr, BString, ByteSlice};
-use regex::bytes::Regex;
 
 use super::expression::{Expression, not_understood, number};
-use super::functions::Sought;
 use super::{Revisions, Target};
 use crate::abort::{Abort, Kind};
-use crate::ancestry;
 use crate::checkout::{Phase, check_branch};
-use crate::stored::Store;
 
 /// A set in the order of its expression, without duplicates.
 pub(super) type Set = Vec<Target>;
@@ -68,112 +67,6 @@ impl Evaluation<'_, '_> {
             Expression::Only(first, second) => self.only(first, second.as_deref()),
             Expression::List(_) | Expression::Named(..) => Err(self.refused()),
         }
-    }
-
-    /// Evaluates `inner^which`: the parents in that place.
-    fn parents_by_place(&mut self, inner: &Expression, which: &Expression) -> Result<Set, Abort> {
-        let which = which.as_word().and_then(|word| word.to_str().ok());
-        let which = which.and_then(|word| word.parse::<i64>().ok());
-        let which = which.filter(|which| (0..=2).contains(which));
-        let which = which.ok_or_else(|| Abort::of(Kind::Parse, "^ expects a number 0, 1, or 2"))?;
-        let found = match which {
-            0 => self.set(inner)?,
-            _ => self.set_with_parents(inner)?,
-        };
-        let parent = |target: &Target| match which {
-            0 => *target,
-            1 => self.revisions.parent_of(*target),
-            _ => self.revisions.second_parent_of(*target),
-        };
-        let parents: Set = found.iter().map(parent).collect();
-        Ok(match which {
-            2 => without_null(parents),
-            _ => sorted(parents),
-        })
-    }
-
-    /// Evaluates `inner~count`: the ancestors at that distance along first parents, or the descendants if `count` is negative.
-    fn ancestors_by_distance(
-        &mut self,
-        inner: &Expression,
-        count: &Expression,
-    ) -> Result<Set, Abort> {
-        let word = count.word();
-        let count = number(
-            word.as_ref().map(|word| word.as_bstr()),
-            "~ expects a number",
-        )?;
-        let count = count.ok_or_else(|| self.refused())?;
-        let found = match count > 0 {
-            true => self.set_with_parents(inner)?,
-            false => self.set(inner)?,
-        };
-        match count < 0 {
-            true => self.only_descendants(&found, count.unsigned_abs()),
-            false => Ok(sorted(
-                found
-                    .iter()
-                    .map(|target| self.nth_ancestor(*target, count))
-                    .collect(),
-            )),
-        }
-    }
-
-    /// Evaluates `first::last`: the descendants of `first` that are ancestors of `last`, where they are given.
-    fn path(
-        &mut self,
-        first: Option<&Expression>,
-        last: Option<&Expression>,
-    ) -> Result<Set, Abort> {
-        match (first, last) {
-            (Some(first), Some(last)) => {
-                let (first, last) = (self.set(first)?, self.changeset_numbers(last)?);
-                let below = self.with_descendants(&first)?;
-                let above: HashSet<u32> = self.ancestors(&last).into_iter().collect();
-                let mut found: Set = Vec::new();
-                for target in below {
-                    match target {
-                        // Everything descends from the null revision.
-                        Target::Null if !last.is_empty() => found.push(target),
-                        Target::Changeset(number) if above.contains(&number) => found.push(target),
-                        _ => {}
-                    }
-                }
-                Ok(found)
-            }
-            (Some(first), None) => {
-                let first = self.set(first)?;
-                self.with_descendants(&first)
-            }
-            (None, Some(last)) => {
-                let last = self.set_with_parents(last)?;
-                Ok(self.with_ancestors(&last))
-            }
-            (None, None) => Err(self.refused()),
-        }
-    }
-
-    /// Returns these and their descendants, in order.
-    fn with_descendants(&self, found: &[Target]) -> Result<Set, Abort> {
-        if found.contains(&Target::Null) {
-            let mut all = self.all();
-            all.insert(0, Target::Null);
-            return Ok(all);
-        }
-        Ok(targets(self.descendants(&self.numbers(found)?)))
-    }
-
-    /// Returns these and their ancestors, in order; the null revision only if it is one of these.
-    fn with_ancestors(&self, found: &[Target]) -> Set {
-        let mut heads = changesets(found);
-        let has_working_copy = found.contains(&Target::WorkingCopy);
-        if has_working_copy {
-            heads.extend(changesets(&self.revisions.parents));
-        }
-        let null = found.contains(&Target::Null).then_some(Target::Null);
-        let working = has_working_copy.then_some(Target::WorkingCopy);
-        let all = targets(self.ancestors(&heads)).into_iter();
-        null.into_iter().chain(all).chain(working).collect()
     }
 
     /// Evaluates an expression for changesets whose parents are looked up. For those of the working copy, Mercurial reads its
@@ -306,110 +199,6 @@ impl Evaluation<'_, '_> {
         })
     }
 
-    fn nth_ancestor(&self, target: Target, count: i64) -> Target {
-        let mut target = target;
-        for _ in 0..count {
-            if target == Target::Null {
-                break;
-            }
-            target = self.revisions.parent_of(target);
-        }
-        target
-    }
-
-    /// `X~-N`: goes to the only child, `N` times.
-    fn only_descendants(&self, found: &[Target], count: u64) -> Result<Set, Abort> {
-        let mut reached = Set::new();
-        for number in self.numbers(found)? {
-            let mut at = Some(number);
-            for _ in 0..count {
-                let Some(parent) = at else { break };
-                let children = self.children(&[parent]);
-                at = match children.as_slice() {
-                    [] => None,
-                    [only] => Some(*only),
-                    _ => {
-                        let message = "revision in set has more than one child";
-                        return Err(Abort::of(Kind::Input, message));
-                    }
-                };
-            }
-            reached.extend(at.map(Target::Changeset));
-        }
-        Ok(sorted(reached))
-    }
-
-    pub(super) fn parents(&self, number: u32) -> impl Iterator<Item = u32> {
-        ancestry::parents(&self.revisions.changelog, number)
-            .into_iter()
-            .flatten()
-    }
-
-    /// Returns these changesets and their ancestors, in order.
-    pub(super) fn ancestors(&self, heads: &[u32]) -> Vec<u32> {
-        let mut is_above = vec![false; self.len() as usize];
-        for number in heads {
-            mark(&mut is_above, *number);
-        }
-        for number in (0..self.len()).rev() {
-            if is_marked(&is_above, number) {
-                self.parents(number)
-                    .for_each(|parent| mark(&mut is_above, parent));
-            }
-        }
-        marked(&is_above)
-    }
-
-    /// Returns these changesets and their descendants, in order.
-    fn descendants(&self, roots: &[u32]) -> Vec<u32> {
-        let mut is_below = vec![false; self.len() as usize];
-        for number in roots {
-            mark(&mut is_below, *number);
-        }
-        for number in self.revisions.visible() {
-            if self
-                .parents(number)
-                .any(|parent| is_marked(&is_below, parent))
-            {
-                mark(&mut is_below, number);
-            }
-        }
-        marked(&is_below)
-    }
-
-    fn children(&self, parents: &[u32]) -> Vec<u32> {
-        let parents: HashSet<u32> = parents.iter().copied().collect();
-        let mut all = self.revisions.visible();
-        all.retain(|number| {
-            self.parents(*number)
-                .any(|parent| parents.contains(&parent))
-        });
-        all
-    }
-
-    fn only(&mut self, first: &Expression, second: Option<&Expression>) -> Result<Set, Abort> {
-        let first = self.set(first)?;
-        let (heads, others) = match second {
-            Some(second) => (self.changesets_or_null(&first)?, {
-                let second = self.set(second)?;
-                self.changesets_or_null(&second)?
-            }),
-            // Everything descends from the null revision.
-            None if first.contains(&Target::Null) => (self.changesets_or_null(&first)?, Vec::new()),
-            None => {
-                let heads = self.numbers(&first)?;
-                let below: HashSet<u32> = self.descendants(&heads).into_iter().collect();
-                let mut others = self.revisions.heads();
-                others.retain(|head| !below.contains(head));
-                (heads, others)
-            }
-        };
-        let without: HashSet<u32> = self.ancestors(&others).into_iter().collect();
-        let mut found = self.ancestors(&heads);
-        found.retain(|number| !without.contains(number));
-        Ok(targets(found))
-    }
-
     fn call(&mut self, name: &BString, arguments: &[Expression]) -> Result<Set, Abort> {
         if let Some(found) = self.of_contents(name.as_bstr(), arguments) {
             return found;
@@ -459,31 +248,6 @@ impl Evaluation<'_, '_> {
             (_, [of]) => self.call_on_set(name, of),
             _ => Err(self.refused()),
         }
-    }
-
-    /// Returns the common ancestor of these, of which the working copy stands for its first parent.
-    fn common_ancestor(&self, heads: &[Target]) -> Result<Set, Abort> {
-        if let [only] = heads {
-            return Ok(targets(changesets(&[*only])));
-        }
-        let mut heads = heads.iter().map(|head| match head {
-            Target::WorkingCopy => self.revisions.parent(),
-            head => *head,
-        });
-        let mut common = heads.next();
-        for head in heads {
-            common = match (common, head) {
-                (Some(Target::Changeset(one)), Target::Changeset(other)) => {
-                    let best = ancestry::best_common(&self.revisions.changelog, one, other);
-                    best.map(Target::Changeset)
-                }
-                _ => None,
-            };
-        }
-        Ok(common
-            .into_iter()
-            .filter(|common| *common != Target::Null)
-            .collect())
     }
 
     /// Evaluates a function of one set.
@@ -595,142 +359,6 @@ impl Evaluation<'_, '_> {
         }
         Ok(found)
     }
-
-    fn of_phase(&self, phase: Phase) -> Result<Set, Abort> {
-        let phases = self.revisions.phases()?;
-        let mut all = self.revisions.visible();
-        all.retain(|number| phases.get(*number as usize) == Some(&phase));
-        Ok(targets(all))
-    }
-
-    /// Returns what is sought by a word that is a regular expression; `None` if it is none.
-    fn regular(&self, of: &Expression) -> Result<Option<Regex>, Abort> {
-        let Some(word) = of.word().filter(|word| word.starts_with(b"re:")) else {
-            return Ok(None);
-        };
-        match Sought::read(word.as_bstr(), false) {
-            Some(Sought::Regular(regex)) if word.is_ascii() => Ok(Some(regex)),
-            _ => Err(self.refused()),
-        }
-    }
-
-    /// Returns a word that is meant literally, not as a pattern.
-    fn literal(&self, of: &Expression) -> Result<BString, Abort> {
-        let word = of.word().ok_or_else(|| self.refused())?;
-        match word.strip_prefix(b"literal:") {
-            Some(word) => Ok(word.into()),
-            None if word.starts_with(b"re:") => Err(self.refused()),
-            None => Ok(word),
-        }
-    }
-
-    fn tags(&mut self, of: Option<&Expression>) -> Result<Set, Abort> {
-        let Some(of) = of else {
-            let found = self.revisions.tagged_with(|_| true)?;
-            return self.sorted_if_visible(found);
-        };
-        if let Some(sought) = self.regular(of)? {
-            let mut found = self.revisions.tagged_with(|name| sought.is_match(name))?;
-            if sought.is_match(b"tip") {
-                found.push(self.revisions.tip());
-            }
-            return self.sorted_if_visible(without_null(found));
-        }
-        let name = self.literal(of)?;
-        if name == "tip" {
-            return Ok(vec![self.revisions.tip()]);
-        }
-        let node = self.revisions.tag(name.as_bstr())?;
-        let target = node.and_then(|node| self.revisions.find(&node));
-        match target {
-            Some(target) => self.sorted_if_visible(vec![target]),
-            None => {
-                let message = [b"tag '".as_slice(), &name, b"' does not exist"].concat();
-                Err(Abort::of(Kind::Input, message))
-            }
-        }
-    }
-
-    fn bookmarks(&mut self, of: Option<&Expression>) -> Result<Set, Abort> {
-        let Some(of) = of else {
-            let found = self.revisions.bookmarked()?;
-            return self.sorted_if_visible(found);
-        };
-        if let Some(sought) = self.regular(of)? {
-            let found = self
-                .revisions
-                .bookmarked_with(|name| sought.is_match(name))?;
-            return self.sorted_if_visible(without_null(found));
-        }
-        let name = self.literal(of)?;
-        // This is the active bookmark.
-        if name == "." {
-            return Err(self.refused());
-        }
-        match self.revisions.bookmark(name.as_bstr())? {
-            Some(target) => self.sorted_if_visible(vec![target]),
-            None => {
-                let message = [b"bookmark '".as_slice(), &name, b"' does not exist"].concat();
-                Err(Abort::of(Kind::Input, message))
-            }
-        }
-    }
-
-    /// Sorts a set; refuses if any of it is hidden.
-    fn sorted_if_visible(&self, found: Set) -> Result<Set, Abort> {
-        let numbers = self.numbers(&found)?;
-        match numbers
-            .iter()
-            .any(|number| self.revisions.is_hidden(*number))
-        {
-            true => Err(self.refused()),
-            false => Ok(sorted(found)),
-        }
-    }
-
-    /// Returns the changesets of a branch, or of the branches of a set.
-    fn of_branch(&mut self, of: &Expression) -> Result<Set, Abort> {
-        self.revisions.refuse_unknown_heads()?;
-        if !self.revisions.topics()?.is_empty() {
-            // Whether a branch includes its topics depends on the release of the extension.
-            return Err(self.refused());
-        }
-        let regular = self.regular(of)?;
-        let all = self.revisions.visible();
-        let mut branches = Vec::with_capacity(all.len());
-        for number in &all {
-            branches.push(Store::changeset(&mut self.revisions.changelog, *number)?.branch);
-        }
-        if let Some(sought) = regular {
-            let found = all.iter().zip(&branches);
-            let found = found.filter(|(_, branch)| sought.is_match(branch));
-            return Ok(targets(found.map(|(number, _)| *number)));
-        }
-        let mut within = all.iter().zip(&branches);
-        let mut is_branch = |name: &BString| {
-            within.any(|(number, branch)| branch == name && !self.revisions.is_obsolete(*number))
-        };
-        let wanted: HashSet<BString> = match of.word() {
-            Some(_) if is_branch(&self.literal(of)?) => [self.literal(of)?].into(),
-            Some(word) if word.starts_with(b"literal:") => {
-                let name = self.literal(of)?;
-                let message = [b"branch '".as_slice(), &name, b"' does not exist"].concat();
-                return Err(Abort::of(Kind::Input, message));
-            }
-            _ => {
-                let wanted = self.set(of)?;
-                let null = wanted.contains(&Target::Null).then(|| "default".into());
-                let wanted: HashSet<u32> = self.changesets_or_null(&wanted)?.into_iter().collect();
-                let within = all.iter().zip(&branches);
-                let within = within.filter(|(number, _)| wanted.contains(number));
-                let within = within.map(|(_, branch)| branch.clone());
-                within.chain(null).collect()
-            }
-        };
-        let found = all.iter().zip(&branches);
-        let found = found.filter(|(_, branch)| wanted.contains(*branch));
-        Ok(targets(found.map(|(number, _)| *number)))
-    }
 }
 
 impl Expression {
@@ -835,21 +463,4 @@ fn without_null(mut found: Set) -> Set {
 fn add(found: &mut Set, more: Set) {
     let known: HashSet<Target> = found.iter().copied().collect();
     found.extend(more.into_iter().filter(|target| !known.contains(target)));
-}
-
-fn mark(marks: &mut [bool], number: u32) {
-    if let Some(mark) = marks.get_mut(number as usize) {
-        *mark = true;
-    }
-}
-
-fn is_marked(marks: &[bool], number: u32) -> bool {
-    marks.get(number as usize).copied().unwrap_or_default()
-}
-
-fn marked(marks: &[bool]) -> Vec<u32> {
-    let numbers = (0u32..).zip(marks);
-    numbers
-        .filter_map(|(number, mark)| mark.then_some(number))
-        .collect()
 }
