@@ -408,7 +408,9 @@ impl Answers {
                 // A look would tell git nothing more, and would only compete with git's own.
                 return Ok(told);
             }
-            let told = session.changes_to_report(since).map_err(declined_by)?;
+            let told = session
+                .changes_to_report(since, form.for_git())
+                .map_err(declined_by)?;
             told.ok_or_else(|| declined("the working tree cannot be watched"))
         };
         let (told, slot) = self.answer(key, &environment, tell)?;

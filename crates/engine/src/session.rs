@@ -70,7 +70,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 
 use self::attribute_blobs::{NoTree, SourceOfAttributes};
-pub use self::change_report::{ChangeReport, FullReport, ToldUntil};
+pub use self::change_report::{ChangeReport, ForGit, FullReport, ToldUntil};
 pub use self::error::SessionError;
 use self::excludes::Excludes;
 use self::ignoring::DirectoryRules;

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use bstr::BString;
-use vigil_engine::session::{ChangeReport, Session};
+use vigil_engine::session::{ChangeReport, ForGit, Session};
 use vigil_engine::status::StatusRequest;
 use vigil_git::child::FilterStderr;
 use vigil_git::environment::Environment;
@@ -64,7 +64,7 @@ fn folders_not_watched_at_a_full_report_are_reported_by_name_later() {
     assert_eq!(first.paths, None);
     sandbox.write("file", "other");
     let report = session
-        .changes_to_report(Some(first.until))
+        .changes_to_report(Some(first.until), ForGit::SinceSocket)
         .unwrap()
         .unwrap();
     assert!(everything.continues(Some(report.until)));
@@ -78,14 +78,17 @@ fn folders_not_watched_at_a_full_report_are_reported_by_name_later() {
         "top/2/.vigil",
     ];
     assert_eq!(reported_paths(report), all.map(BString::from).into());
-    let report = session.changes_to_report(Some(until)).unwrap().unwrap();
+    let report = session
+        .changes_to_report(Some(until), ForGit::SinceSocket)
+        .unwrap()
+        .unwrap();
     assert_eq!(reported_paths(report), BTreeSet::new());
 
     // As told while the session answers other clients; the tree is known by then.
     let later = everything.current_report().unwrap();
     sandbox.write("top/2/new", "");
     let report = session
-        .changes_to_report(Some(later.until))
+        .changes_to_report(Some(later.until), ForGit::SinceSocket)
         .unwrap()
         .unwrap();
     let report = reported_paths(report);
@@ -96,7 +99,7 @@ fn folders_not_watched_at_a_full_report_are_reported_by_name_later() {
         sandbox.write(format!("top/2/{number}"), "");
     }
     let report = session
-        .changes_to_report(Some(later.until))
+        .changes_to_report(Some(later.until), ForGit::SinceSocket)
         .unwrap()
         .unwrap();
     assert_eq!(reported_paths(report), all.map(BString::from).into());
@@ -120,13 +123,16 @@ fn long_listings_are_reported_once() {
         .current_report()
         .unwrap();
     let report = session
-        .changes_to_report(Some(first.until))
+        .changes_to_report(Some(first.until), ForGit::SinceSocket)
         .unwrap()
         .unwrap();
     let until = report.until;
     let report = reported_paths(report);
     assert!(report.iter().map(|path| path.len()).sum::<usize>() > 3 << 20);
-    let report = session.changes_to_report(Some(until)).unwrap().unwrap();
+    let report = session
+        .changes_to_report(Some(until), ForGit::SinceSocket)
+        .unwrap()
+        .unwrap();
     assert_eq!(reported_paths(report), BTreeSet::new());
 }
 
@@ -165,16 +171,19 @@ fn a_write_through_a_removed_name_makes_a_full_report_necessary() {
         .current_report()
         .unwrap();
     let report = session
-        .changes_to_report(Some(first.until))
+        .changes_to_report(Some(first.until), ForGit::SinceSocket)
         .unwrap()
         .unwrap();
     let until = report.until;
     assert!(report.paths.is_some());
     open.write_all(b"R").unwrap();
-    let report = session.changes_to_report(Some(until)).unwrap().unwrap();
+    let report = session
+        .changes_to_report(Some(until), ForGit::SinceSocket)
+        .unwrap()
+        .unwrap();
     assert_eq!(report.paths, None);
     let report = session
-        .changes_to_report(Some(report.until))
+        .changes_to_report(Some(report.until), ForGit::SinceSocket)
         .unwrap()
         .unwrap();
     assert!(report.paths.is_some());
@@ -196,7 +205,10 @@ fn new_entries_that_differ_are_reported_whoever_else_asked_before() {
     };
     let mut until = None;
     let mut report = |session: &mut Session| {
-        let report = session.changes_to_report(until).unwrap().unwrap();
+        let report = session
+            .changes_to_report(until, ForGit::SinceSocket)
+            .unwrap()
+            .unwrap();
         until = Some(report.until);
         report.paths
     };
@@ -222,4 +234,39 @@ fn new_entries_that_differ_are_reported_whoever_else_asked_before() {
     session.status(&request).unwrap();
     let paths = report(&mut session).unwrap();
     assert!(contains_path(&paths, "else/where"), "{paths:?}");
+}
+
+#[test]
+fn a_git_that_takes_a_folder_for_a_file_is_told_of_each_file_in_it() {
+    let Some(watcher) = watcher() else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    for path in ["file", "top/1/file", "top/2/file", "top/other"] {
+        sandbox.write(path, "");
+    }
+    sandbox.git(["add", "-A"]);
+    let module = "160000,1111111111111111111111111111111111111111,dir/module";
+    sandbox.git(["update-index", "--add", "--cacheinfo", module]);
+    let mut session = session(&sandbox, &watcher);
+    let mut told = |until, for_git| session.changes_to_report(until, for_git).unwrap().unwrap();
+    let mut until = None;
+    // The first two reports are about everything.
+    for _ in 0..2 {
+        until = Some(told(until, ForGit::SinceHook).until);
+    }
+    std::fs::rename(sandbox.top().join("top"), sandbox.top().join("moved")).unwrap();
+    let new = reported_paths(told(until, ForGit::SinceSocket));
+    let any = reported_paths(told(until, ForGit::SinceHook));
+    assert!(contains_path(&new, "top/"));
+    let more = ["dir/module", "top/1/file", "top/2/file", "top/other"];
+    let mut all = new;
+    for path in more {
+        assert!(all.insert(path.into()), "{path}");
+    }
+    assert_eq!(any, all);
+    // git before 2.37 would never look at the submodule again.
+    let until = told(until, ForGit::SinceHook).until;
+    let later = told(Some(until), ForGit::SinceHook);
+    assert_eq!(reported_paths(later), ["dir/module".into()].into());
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use bstr::{BString, ByteSlice};
-use vigil_engine::session::ToldUntil;
+use vigil_engine::session::{ForGit, ToldUntil};
 
 /// The receiver of an answer. Each has tokens of its own form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,14 @@ impl TokenForm {
         match self {
             Self::Builtin => "builtin:",
             Self::Hook => "vigil:",
+        }
+    }
+
+    /// Which versions of git may receive the answer.
+    pub(crate) fn for_git(self) -> ForGit {
+        match self {
+            Self::Builtin => ForGit::SinceSocket,
+            Self::Hook => ForGit::SinceHook,
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The paths that are reported to git, in its terms: a folder and its listing are two things.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::repository::Repository;
 use vigil_model::path::{file_name, join, parent};
-use vigil_model::tracked::Tracked;
+use vigil_model::tracked::{Tracked, TrackedFile};
 use vigil_scan::SilentPaths;
 use vigil_watch::{Changes, WatchedTree};
 
@@ -25,6 +26,16 @@ const INSIDE: &[u8] = b".vigil";
 
 /// The name of files that affect how git judges those below their folder.
 const ATTRIBUTES: &[u8] = b".gitattributes";
+
+/// Which versions of git a report is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForGit {
+    /// All that can ask a hook with a token, since 2.26. Before 2.31, git does not know that the name of a folder stands for
+    /// what is below; before 2.37, it looks at a submodule only if that is reported.
+    SinceHook,
+    /// All that can ask at the socket, since 2.55.
+    SinceSocket,
+}
 
 /// How far a git was told what changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +124,8 @@ pub(super) struct Paths<'t> {
     is_everything: bool,
     /// The maximum number of paths, and of their bytes.
     max: (usize, usize),
+    /// The entries of the index, if those in a folder are reported one by one.
+    one_by_one: Option<&'t Tracked>,
 }
 
 impl<'t> Paths<'t> {
@@ -123,7 +136,23 @@ impl<'t> Paths<'t> {
             reported: BTreeSet::new(),
             is_everything,
             max: (PATHS_MAX, BYTES_MAX),
+            one_by_one: None,
         }
+    }
+
+    /// Reports what `for_git` needs beside the changes, of which `tracked` are the entries of the index.
+    pub(super) fn suit(&mut self, for_git: ForGit, tracked: Option<&'t Tracked>) {
+        self.one_by_one = tracked.filter(|_| for_git == ForGit::SinceHook);
+        let Some(tracked) = self.one_by_one else {
+            return;
+        };
+        let submodule = |_: u32, path: &BStr, file: &TrackedFile<'_>| {
+            if file.is_nested() {
+                self.add(path.to_owned());
+            }
+            ControlFlow::<()>::Continue(())
+        };
+        let _ = tracked.visit(|sums| sums.gitlinks > 0, submodule);
     }
 
     /// Adds what changed.
@@ -146,7 +175,34 @@ impl<'t> Paths<'t> {
             self.add(file.name().to_owned());
         }
         for subdir in top.subdirs() {
-            self.add(join(subdir.name(), BStr::new("")));
+            self.add_tree(subdir.name());
+        }
+    }
+
+    /// Adds all entries in the folder at `path`.
+    fn add_tree(&mut self, path: &BStr) {
+        self.add(join(path, BStr::new("")));
+        let Some(tracked) = self.one_by_one else {
+            return;
+        };
+        let budget = tracked.budget();
+        let number = tracked.find_directory(path);
+        let mut open: Vec<_> = number
+            .map(|top| (path.to_owned(), top))
+            .into_iter()
+            .collect();
+        while let Some((path, number)) = open.pop() {
+            self.is_everything |= self.reported.len() > self.max.0;
+            if self.is_everything {
+                return;
+            }
+            let directory = tracked.visit_within(number, path.len(), &budget);
+            for (_, file) in directory.files_from(0) {
+                self.add(join(path.as_bstr(), file.name()));
+            }
+            for subdir in directory.subdirs() {
+                open.push((join(path.as_bstr(), subdir.name()), subdir.number));
+            }
         }
     }
 
@@ -190,7 +246,7 @@ impl<'t> Paths<'t> {
         }
         // Without a slash, git takes the name for what is recorded there, which may be a file.
         self.add_entry(path);
-        self.add(join(path, BStr::new("")));
+        self.add_tree(path);
         self.add_listings(path);
     }
 

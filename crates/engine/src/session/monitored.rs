@@ -19,7 +19,7 @@ use vigil_rules::pathspec::Pathspec;
 use vigil_scan::Findings;
 use vigil_watch::{Position, WatchedTree};
 
-use super::change_report::{ChangeReport, FullReport, Paths, ToldUntil, of_tree};
+use super::change_report::{ChangeReport, ForGit, FullReport, Paths, ToldUntil, of_tree};
 use super::findings::ScanScope;
 use super::index::LARGE_INDEX_LEN;
 use super::judging::affects_judging;
@@ -40,8 +40,9 @@ impl Session {
     pub fn changes_to_report(
         &mut self,
         since: Option<ToldUntil>,
+        for_git: ForGit,
     ) -> Result<Option<ChangeReport>, SessionError> {
-        let told = self.report_changes(since);
+        let told = self.report_changes(since, for_git);
         self.free_rereadable();
         self.drop_messages();
         told
@@ -94,6 +95,7 @@ impl Session {
     fn report_changes(
         &mut self,
         since: Option<ToldUntil>,
+        for_git: ForGit,
     ) -> Result<Option<ChangeReport>, SessionError> {
         self.refresh_index()?;
         let Ok(attribute_tree) = self.attribute_tree() else {
@@ -135,27 +137,25 @@ impl Session {
         }
         let lacks_listings = known.is_some_and(|known| !known.has_right_listings);
         let are_many = changes.everything || changes.len() > CHANGES_MAX;
-        let mut paths = match &self.index {
-            // Have everything looked at once more, including the listings, so that nothing need be the next time.
-            Some(index) if lacks_listings && are_many => {
-                let mut paths = Paths::new(tree, false);
-                paths.add_all_entries(&index.tracked);
-                paths
-            }
-            _ => {
-                let top = self.repository.work_tree.as_deref();
-                let is_everything = known.is_none()
-                    || changes.everything
-                    || top.is_some_and(|top| has_nameless(top, &changes));
-                let mut paths = Paths::new(tree, is_everything);
-                paths.add_changes(&changes);
-                paths
-            }
+        // Then have everything looked at once more, including the listings, so that nothing need be the next time.
+        let all = self.index.as_ref().map(|index| &index.tracked);
+        let all_at_once = all.filter(|_| lacks_listings && are_many);
+        let is_everything = all_at_once.is_none() && {
+            let top = self.repository.work_tree.as_deref();
+            known.is_none()
+                || changes.everything
+                || top.is_some_and(|top| has_nameless(top, &changes))
         };
-        paths.add_silent_folders(&findings.silent_paths);
+        let mut paths = Paths::new(tree, is_everything);
         if lacks_listings {
             paths.add_all_listings();
         }
+        paths.suit(for_git, all);
+        match all_at_once {
+            Some(all) => paths.add_all_entries(all),
+            None => paths.add_changes(&changes),
+        }
+        paths.add_silent_folders(&findings.silent_paths);
         Ok(Some(ChangeReport::new(
             context_id,
             end.number(),
