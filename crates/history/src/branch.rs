@@ -2,21 +2,24 @@
 //! `branch.<name>.*` and `remote.<name>.*` in git-config(1)).
 
 mod compared;
+mod credentials;
 mod distance;
 pub(crate) mod refspec;
 mod rewrites;
 mod settings;
 mod status;
+mod urls;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 pub use self::compared::compared_branches;
+pub(crate) use self::compared::{remote_for_pushing, remote_with_same_push_url};
 use self::distance::count_left_right;
 use self::refspec::Refspec;
 pub(crate) use self::settings::{check_all_settings, check_remote_of};
-pub use self::settings::{check_credentials_in_url, check_settings};
+pub use self::settings::{check_push_remote_of, check_settings};
 pub use self::status::{BranchStatus, ComparedBranch, Distance, Upstream};
 use vigil_git::config::{self, Config};
 use vigil_git::objects::{self, Objects};

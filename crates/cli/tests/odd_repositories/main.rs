@@ -6,4 +6,5 @@ mod configuration;
 mod index;
 mod objects;
 mod references;
+mod remotes;
 mod sandbox;

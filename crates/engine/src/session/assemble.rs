@@ -468,7 +468,7 @@ impl Assembly<'_> {
                 }
                 if request.long {
                     // It also compares with the branch that a push would update, on whatever remote.
-                    branch::check_credentials_in_url(config)?;
+                    branch::check_push_remote_of(config, name, messages)?;
                 }
             }
         }

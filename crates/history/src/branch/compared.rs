@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use super::refspec::{self, Refspec};
-use super::rewrites::Rewrites;
+use super::urls::RemoteUrls;
 use super::{BranchRemotes, Error, distance};
 use crate::branch::ComparedBranch;
 use vigil_git::config::Config;
@@ -73,7 +73,7 @@ pub fn compared_branches(
             is_upstream,
             is_push,
             pulled_from: match is_push && !is_upstream {
-                true => pulled_from(push_remote(config, name), reference.as_ref()),
+                true => pulled_from(remote_for_pushing(config, name), reference.as_ref()),
                 false => None,
             },
         });
@@ -95,7 +95,7 @@ fn push_target(
     branch: &BStr,
     upstream: Option<&BString>,
 ) -> Result<Option<BString>, Error> {
-    let remote = push_remote(config, name);
+    let remote = remote_for_pushing(config, name);
     let remotes = BranchRemotes::of_remote(config, remote.clone(), branch.into())?;
     let fetch = match remote_with_same_push_url(config, remote.as_ref()) {
         Some(other) => BranchRemotes::of_remote(config, other, branch.into())?.fetch,
@@ -129,21 +129,16 @@ fn push_target(
 }
 
 /// If `remote` is a URL and not a configured remote, returns the only configured remote that pushes there, too.
-fn remote_with_same_push_url(config: &Config, remote: &BStr) -> Option<BString> {
+pub(crate) fn remote_with_same_push_url(config: &Config, remote: &BStr) -> Option<BString> {
     let remotes = config.subsections("remote");
     if remotes.iter().any(|name| name == remote) || remote.is_empty() {
         return None;
     }
-    let urls = PushUrls {
-        config,
-        for_pushing: Rewrites::read(config, "pushinsteadof"),
-        for_all: Rewrites::read(config, "insteadof"),
-    };
-    let url = urls.for_pushing.apply(remote);
-    let url = url.unwrap_or_else(|| urls.fetched_from(remote.to_owned()));
+    let urls = RemoteUrls::read(config);
+    let url = urls.pushed_by_name(remote);
     let mut alike = remotes.into_iter().filter(|name| {
         // git does not accept a remote with such a name.
-        !name.starts_with(b"/") && urls.of(name.as_ref()).contains(&url)
+        !name.starts_with(b"/") && urls.pushed(name.as_ref()).contains(&url)
     });
     match (alike.next(), alike.next()) {
         (Some(only), None) => Some(only),
@@ -151,45 +146,8 @@ fn remote_with_same_push_url(config: &Config, remote: &BStr) -> Option<BString> 
     }
 }
 
-/// What decides to which URLs remotes are pushed.
-struct PushUrls<'a> {
-    config: &'a Config,
-    for_pushing: Rewrites<'a>,
-    for_all: Rewrites<'a>,
-}
-
-impl PushUrls<'_> {
-    /// Returns the URLs that `git push` uses for the configured `remote`.
-    fn of(&self, remote: &BStr) -> Vec<BString> {
-        // An empty value clears all before it.
-        let listed = |key| {
-            let mut urls = self.config.subsection_strings("remote", remote, key);
-            if let Some(last) = urls.iter().rposition(|url| url.is_empty()) {
-                urls.drain(..=last);
-            }
-            urls
-        };
-        let fetched_from = |url| self.fetched_from(url);
-        let push: Vec<BString> = listed("pushurl").into_iter().map(fetched_from).collect();
-        if !push.is_empty() {
-            return push;
-        }
-        let urls = listed("url");
-        let rewritten = |url: &BString| self.for_pushing.apply(url.as_ref());
-        let push: Vec<BString> = urls.iter().filter_map(rewritten).collect();
-        if !push.is_empty() {
-            return push;
-        }
-        urls.into_iter().map(fetched_from).collect()
-    }
-
-    fn fetched_from(&self, url: BString) -> BString {
-        self.for_all.apply(url.as_ref()).unwrap_or(url)
-    }
-}
-
 /// Returns the name of the remote that the branch is pushed to.
-fn push_remote(config: &Config, name: &BStr) -> BString {
+pub(crate) fn remote_for_pushing(config: &Config, name: &BStr) -> BString {
     let of_branch = |key| config.subsection_string("branch", name, key);
     of_branch("pushRemote")
         .or_else(|| config.string("remote.pushDefault"))

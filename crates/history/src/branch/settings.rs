@@ -7,7 +7,10 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_git::config::{self, Config, ConfigEntry};
 use vigil_model::raw_text::{raw, text_bytes};
 
+use super::compared::remote_for_pushing;
+use super::credentials::redacted;
 use super::refspec::{Refspec, is_valid_for_push};
+use super::urls::RemoteUrls;
 use super::{BranchRemotes, Error};
 
 /// Checks the settings of all branches and remotes in the order of the configuration, and those for the remote of
@@ -21,7 +24,7 @@ pub fn check_settings(
     messages: &mut Vec<BString>,
 ) -> Result<(), Error> {
     check_all_settings(config, messages)?;
-    check_remote_of(config, branch)
+    check_remote_of(config, branch, messages)
 }
 
 /// Checks the settings of all branches and remotes, which git does once in a run.
@@ -73,33 +76,61 @@ pub(crate) fn check_all_settings(
     Ok(())
 }
 
-/// Checks the settings for the remote of `branch`, a short name.
+/// Checks the settings for the remote of `branch`, a short name. git's messages are appended to `messages`.
 ///
 /// # Errors
 /// A setting makes git exit.
-pub(crate) fn check_remote_of(config: &Config, branch: &BStr) -> Result<(), Error> {
+pub(crate) fn check_remote_of(
+    config: &Config,
+    branch: &BStr,
+    messages: &mut Vec<BString>,
+) -> Result<(), Error> {
     match BranchRemotes::read(config, branch)? {
-        Some(_) => check_credentials_in_url(config),
+        Some(remotes) => check_urls_of(config, remotes.remote.as_bstr(), messages),
         None => Ok(()),
     }
 }
 
-/// Checks `transfer.credentialsInUrl`, as git does whenever it looks up a remote.
+/// Checks the settings for the remote that `branch`, a short name, is pushed to. git's messages are appended to `messages`.
 ///
 /// # Errors
-/// The value is not known.
-pub fn check_credentials_in_url(config: &Config) -> Result<(), Error> {
+/// A setting makes git exit.
+pub fn check_push_remote_of(
+    config: &Config,
+    branch: &BStr,
+    messages: &mut Vec<BString>,
+) -> Result<(), Error> {
+    let remote = remote_for_pushing(config, branch);
+    check_urls_of(config, remote.as_bstr(), messages)
+}
+
+/// Looks for passwords in the URLs of `remote` if `transfer.credentialsInUrl` asks for that, as git does whenever it looks up a
+/// remote.
+fn check_urls_of(config: &Config, remote: &BStr, messages: &mut Vec<BString>) -> Result<(), Error> {
     let Some(entry) = config.entry("transfer.credentialsInUrl") else {
         return Ok(());
     };
     let value = entry.required()?;
-    match value.as_bytes() {
-        b"allow" | b"warn" | b"die" => Ok(()),
-        _ => Err(Error::Config(config::Error::Bad(format!(
-            "unrecognized value transfer.credentialsInUrl: '{value}'",
-            value = raw(value)
-        )))),
+    let is_fatal = match value.as_bytes() {
+        b"allow" => return Ok(()),
+        b"warn" => false,
+        b"die" => true,
+        _ => {
+            let value = raw(value);
+            let text = format!("unrecognized value transfer.credentialsInUrl: '{value}'");
+            return Err(config::Error::Bad(text).into());
+        }
+    };
+    let urls = RemoteUrls::read(config).fetched(remote);
+    for url in urls.iter().filter_map(|url| redacted(url.as_bstr())) {
+        // What is shown of the URL is ASCII.
+        let text = format!("URL '{url}' uses plaintext credentials");
+        if is_fatal {
+            return Err(config::Error::Bad(text).into());
+        }
+        messages.push(format!("warning: {text}").into());
     }
+    Ok(())
 }
 
 fn check_remote(

@@ -1,10 +1,11 @@
 //! What one name leads to is at hand for the next one.
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
+use std::collections::HashSet;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 
-use crate::branch::{self, check_all_settings, check_remote_of};
+use crate::branch::{self, check_all_settings, check_push_remote_of, check_remote_of};
 use crate::commits::Commits;
 use vigil_git::advice::SPARSE_INDEX_IS_EXPANDED;
 use vigil_git::config::{self, Config};
@@ -21,6 +22,10 @@ pub struct Memory {
     pub(super) staged: StagedPaths,
     commits: RefCell<Option<Commits>>,
     has_checked_settings: Cell<bool>,
+    /// The branches whose upstreams were looked up.
+    with_upstream: RefCell<HashSet<BString>>,
+    /// The branches for which it is known where they are pushed to.
+    with_push_target: RefCell<HashSet<BString>>,
 }
 
 impl Memory {
@@ -41,8 +46,8 @@ impl Memory {
         self.commits.take();
     }
 
-    /// Checks the settings of all branches and remotes the first time, and those for the remote of `branch` each time.
-    /// git's messages are appended to `messages`.
+    /// Checks the settings of all branches and remotes the first time, and those for the remote of `branch` if its upstream was not
+    /// looked up before. git's messages are appended to `messages`.
     pub(super) fn check_settings(
         &self,
         config: &Config,
@@ -53,7 +58,28 @@ impl Memory {
             check_all_settings(config, messages)?;
             self.has_checked_settings.set(true);
         }
-        check_remote_of(config, branch)
+        match self.with_upstream.borrow_mut().insert(branch.to_owned()) {
+            true => check_remote_of(config, branch, messages),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks the settings for the remote that `branch` is pushed to, unless it is known where that is.
+    pub(super) fn check_push_settings(
+        &self,
+        config: &Config,
+        branch: &BStr,
+        messages: &mut Vec<BString>,
+    ) -> Result<(), branch::Error> {
+        match self.with_push_target.borrow().contains(branch.as_bytes()) {
+            true => Ok(()),
+            false => check_push_remote_of(config, branch, messages),
+        }
+    }
+
+    /// Notes that it is known where `branch` is pushed to.
+    pub(super) fn note_push_target(&self, branch: &BStr) {
+        self.with_push_target.borrow_mut().insert(branch.to_owned());
     }
 }
 

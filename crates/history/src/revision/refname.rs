@@ -7,6 +7,7 @@ use gix_hash::ObjectId;
 use super::Unresolved;
 use super::names::{Flags, Resolver};
 use crate::branch::refspec::{self, Refspec};
+use crate::branch::{self, remote_for_pushing, remote_with_same_push_url};
 use vigil_git::advice::Advice;
 use vigil_git::config::Config;
 use vigil_git::refs::Head;
@@ -37,7 +38,7 @@ const INTERPRETED_MAX: usize = 8;
 /// The result of expanding a short name.
 pub(super) struct Expanded {
     /// The number of rules that match it.
-    count: usize,
+    pub(super) count: usize,
     pub(super) name: BString,
     pub(super) id: ObjectId,
 }
@@ -132,7 +133,7 @@ impl Resolver<'_> {
 
     /// Expands the short name `name`, which may be a mark. With `tolerates_marks`, a mark that stands for nothing
     /// counts as no reference, and is not fatal.
-    fn expand(
+    pub(super) fn expand(
         &mut self,
         name: &BStr,
         tolerates_marks: bool,
@@ -340,18 +341,30 @@ impl Resolver<'_> {
         let config = &repository.config;
         let name = branch.as_ref().map(|branch| branch.as_bstr());
         let name = name.unwrap_or_default();
-        if let Err(error) = self.memory.check_settings(config, name, &mut self.messages) {
-            self.messages
-                .extend(error.messages().into_iter().map(|line| text_bytes(&line)));
-            return Ok(Err(message_bytes(&error)));
-        }
+        let checked = self.memory.check_settings(config, name, &mut self.messages);
+        self.refuse_settings(checked)?;
         let Some(branch) = branch else {
             return Ok(Err("HEAD does not point to a branch".into()));
         };
         match mark {
             UpstreamOrPush::Upstream => self.upstream(config, branch.as_bstr()),
-            UpstreamOrPush::Push => self.push_target(config, branch.as_bstr()),
+            UpstreamOrPush::Push => {
+                let target = self.push_target(config, branch.as_bstr())?;
+                if target.is_ok() {
+                    self.memory.note_push_target(branch.as_bstr());
+                }
+                Ok(target)
+            }
         }
+    }
+
+    /// Makes an error in a setting fatal, as it is however a name is looked up.
+    fn refuse_settings(&mut self, checked: Result<(), branch::Error>) -> Result<(), Unresolved> {
+        checked.map_err(|error| {
+            let messages = error.messages().into_iter();
+            self.messages.extend(messages.map(|line| text_bytes(&line)));
+            Unresolved::Fatal(message_bytes(&error))
+        })
     }
 
     fn upstream(
@@ -394,16 +407,15 @@ impl Resolver<'_> {
         config: &Config,
         branch: &BStr,
     ) -> Result<Result<BString, BString>, Unresolved> {
-        let remote = config
-            .subsection_string("branch", branch, "pushRemote")
-            .or_else(|| config.string("remote.pushDefault"))
-            .or_else(|| config.subsection_string("branch", branch, "remote"))
-            .unwrap_or_else(|| match config.subsections("remote").as_slice() {
-                [only] => only.clone(),
-                _ => "origin".into(),
-            });
+        let checked = self
+            .memory
+            .check_push_settings(config, branch, &mut self.messages);
+        self.refuse_settings(checked)?;
+        let remote = remote_for_pushing(config, branch);
         let full = BString::from([b"refs/heads/", branch.as_bytes()].concat());
-        let fetch = refspecs(config, remote.as_bstr(), "fetch");
+        let tracked_as = remote_with_same_push_url(config, remote.as_bstr());
+        let tracked_as = tracked_as.unwrap_or_else(|| remote.clone());
+        let fetch = refspecs(config, tracked_as.as_bstr(), "fetch");
         let push = refspecs(config, remote.as_bstr(), "push");
         let tracking = |name: &BStr| {
             refspec::track(&fetch, name).ok_or_else(|| {
@@ -411,7 +423,7 @@ impl Resolver<'_> {
                     b"push destination '",
                     name,
                     b"' on remote '",
-                    &remote,
+                    &tracked_as,
                     b"' has no local tracking branch",
                 ])
             })
