@@ -11,6 +11,7 @@ use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedM
 
 use vigil_git::operation::under_way::OperationState;
 use vigil_history::branch::{BranchStatus, ComparedBranch};
+use vigil_history::detached::DetachedFrom;
 use vigil_scan::progress::Progress;
 
 /// A status question.
@@ -30,6 +31,9 @@ pub struct StatusRequest {
     pub ahead_behind: bool,
     /// Find branch and upstream (formats without a branch line do not need them).
     pub branch: bool,
+    /// If HEAD is detached, find the upstream of a branch that is called like the place where it was detached, or onto which a
+    /// branch is rebased: git shows that in porcelain v2.
+    pub upstream_by_place: bool,
     /// Count stash entries (`--show-stash`).
     pub stash: bool,
     /// Find the operation in progress, in gitstatusd's words ([`Status::action`]).
@@ -145,6 +149,8 @@ pub enum SparseState {
 pub struct LongStatus {
     /// The operation in progress.
     pub under_way: OperationState,
+    /// Where HEAD was detached, if it is.
+    pub detached: Option<DetachedFrom>,
     /// The branches that the current one is compared with, in the order in which they are shown.
     pub compared: Vec<ComparedBranch>,
     /// How long that comparison took: git gives advice when it is slow.

@@ -99,6 +99,26 @@ pub fn branch_status(
     Ok(BranchStatus { head, upstream })
 }
 
+/// Returns the upstream of the branch with the short name `name`, which need not exist.
+///
+/// # Errors
+/// The upstream cannot be read, the configuration is wrong, or the history up to it is broken.
+pub fn upstream_of(
+    name: &BStr,
+    repo: &Repository,
+    refs: &Refs,
+    objects: &Objects,
+    ahead_behind: bool,
+    warnings: &mut Vec<BString>,
+) -> Result<Option<Upstream>, Error> {
+    let Some(remotes) = BranchRemotes::read(&repo.config, name)? else {
+        return Ok(None);
+    };
+    let reference = BString::from([b"refs/heads/", name.as_bytes()].concat());
+    let id = refs.resolve(reference.as_ref())?;
+    upstream_by(&remotes, refs, objects, id, ahead_behind, warnings)
+}
+
 fn upstream_by(
     remotes: &BranchRemotes,
     refs: &Refs,

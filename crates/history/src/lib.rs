@@ -7,6 +7,7 @@
 pub mod branch;
 pub mod commits;
 pub mod describe;
+pub mod detached;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -26,6 +26,7 @@ use vigil_git::index_file;
 use vigil_git::objects::{self, Objects};
 use vigil_git::refs::{self, Refs};
 use vigil_git::repository::Repository;
+use vigil_model::raw_text::raw;
 
 /// Why a name cannot be resolved, other than that there is no such object.
 #[derive(Debug, thiserror::Error)]
@@ -201,6 +202,31 @@ pub fn resolve_in_context(
     Resolution {
         messages: resolver.messages,
         outcome,
+    }
+}
+
+/// Returns the full name of the only reference that `name` means, and the object there. The name may be a form that stands for a
+/// reference, like `@{upstream}`. git's messages are appended to `messages`.
+///
+/// # Errors
+/// git would exit: a reference is damaged, or the configuration of branches is.
+pub fn only_reference_named(
+    name: &BStr,
+    repository: &Repository,
+    refs: &Refs,
+    objects: &Objects,
+    messages: &mut Vec<BString>,
+) -> Result<Option<(BString, ObjectId)>, Error> {
+    let memory = Memory::new();
+    let mut resolver = Resolver::new(Some(repository), refs, objects, &memory);
+    let expanded = resolver.expand(name, true);
+    messages.append(&mut resolver.messages);
+    match expanded {
+        Ok(Some(found)) if found.count == 1 => Ok(Some((found.name, found.id))),
+        Ok(_) => Ok(None),
+        Err(Unresolved::Failed(error)) => Err(error),
+        Err(Unresolved::Fatal(text)) => Err(config::Error::Bad(raw(&text).to_string()).into()),
+        Err(_) => Ok(None),
     }
 }
 

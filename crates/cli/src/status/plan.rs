@@ -171,6 +171,7 @@ fn request(arguments: &Arguments, settings: &Settings, format: Format) -> Status
             .or(settings.ahead_behind.filter(|_| is_for_people))
             .unwrap_or(true),
         branch: wants_branch || format == Format::Long || format.is_own(),
+        upstream_by_place: format == Format::PorcelainV2,
         stash: match format {
             Format::PorcelainV2 | Format::Long => wants_stash,
             Format::Json | Format::Line => true,

@@ -1,8 +1,8 @@
-//! Branches and remotes with unusual settings.
+//! Branches and remotes with unusual settings, and heads that were detached at unusual names.
 
 use vigil_testkit::sandbox::git_is_at_least;
 
-use super::sandbox::Sandbox;
+use super::sandbox::{STATUS_COMMANDS, Sandbox};
 
 /// A repository whose branch `main` follows that of the remote `origin`.
 fn with_upstream() -> Sandbox {
@@ -17,6 +17,13 @@ fn with_upstream() -> Sandbox {
     }
     sandbox.git(["update-ref", "refs/remotes/origin/main", "HEAD"]);
     sandbox
+}
+
+/// Asks for the status in each format, also of the branch that a push would update.
+fn assert_same_status(sandbox: &Sandbox) {
+    for arguments in STATUS_COMMANDS {
+        sandbox.assert_same(arguments, "");
+    }
 }
 
 /// Asks for objects by the names of branches that others stand for.
@@ -137,5 +144,86 @@ fn a_name_of_where_a_url_is_pushed_to_follows_its_remote() {
     );
     if git_is_at_least("git", 56) {
         assert_same_marks(&sandbox);
+    }
+}
+
+/// A branch may be called like the tag or commit at which HEAD was detached, or onto which a branch is rebased.
+#[test]
+fn the_upstream_of_a_branch_named_like_a_detached_head_is_shown() {
+    let sandbox = with_upstream();
+    sandbox.git(["tag", "main"]);
+    sandbox.git(["checkout", "-q", "tags/main"]);
+    assert_same_status(&sandbox);
+    let id = sandbox.git(["rev-parse", "HEAD"]);
+    let log = format!("{id} {id} C <c@x> 1 +0000\tcheckout: moving from x to main\n");
+    sandbox.write_in_git_dir("logs/HEAD", &log);
+    assert_same_status(&sandbox);
+    sandbox.git(["tag", "-d", "main"]);
+    for head in ["refs/heads/main", "main", "HEAD", "detached HEAD", ""] {
+        sandbox.write_in_git_dir("rebase-merge/onto", head);
+        assert_same_status(&sandbox);
+        sandbox.git(["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
+        sandbox.assert_same(&["status", "--porcelain=v2", "-b", "--no-ahead-behind"], "");
+    }
+    sandbox.git(["config", "remote.origin.fetch", "refs/*"]);
+    assert_same_status(&sandbox);
+}
+
+#[test]
+fn heads_are_detached_at_forms_of_names() {
+    let sandbox = with_upstream();
+    sandbox.git(["branch", "other", "HEAD~1"]);
+    for target in [
+        "main@{u}",
+        "main@{upstream}",
+        "main@{push}",
+        "other@{u}",
+        "@{u}",
+        "@{-1}",
+        "@{-9}",
+        "@",
+        "HEAD",
+        "main@{0}",
+        "main^{}",
+        "other",
+    ] {
+        sandbox.git(["checkout", "-q", "main"]);
+        sandbox.git(["checkout", "-q", "--detach"]);
+        let id = sandbox.git(["rev-parse", "HEAD"]);
+        let line = format!("{id} {id} C <c@x> 1 +0000\tcheckout: moving from main to {target}\n");
+        let log = std::fs::read_to_string(sandbox.git_dir().join("logs/HEAD")).unwrap();
+        sandbox.write_in_git_dir("logs/HEAD", &(log + &line));
+        assert_same_status(&sandbox);
+    }
+}
+
+#[test]
+fn a_name_at_which_head_was_detached_may_have_become_broken() {
+    let sandbox = with_upstream();
+    sandbox.git(["tag", "light"]);
+    sandbox.git(["checkout", "-q", "light"]);
+    for content in [
+        "nonsense\n",
+        "ref: refs/heads/none\n",
+        "ref: refs/heads/main\n",
+    ] {
+        sandbox.write_in_git_dir("refs/tags/light", content);
+        assert_same_status(&sandbox);
+    }
+}
+
+#[test]
+fn a_branch_named_like_the_commit_that_is_picked_is_warned_of() {
+    let sandbox = Sandbox::new();
+    for name in ["CHERRY_PICK_HEAD", "REVERT_HEAD"] {
+        sandbox.git(["update-ref", &format!("refs/heads/{name}"), "HEAD~1"]);
+        assert_same_status(&sandbox);
+        sandbox.git(["update-ref", name, "HEAD~1"]);
+        assert_same_status(&sandbox);
+        sandbox.assert_same(&["-c", "core.warnAmbiguousRefs=false", "status"], "");
+        sandbox.write_in_git_dir("MERGE_HEAD", "");
+        assert_same_status(&sandbox);
+        std::fs::remove_file(sandbox.git_dir().join("MERGE_HEAD")).unwrap();
+        sandbox.git(["update-ref", "-d", name]);
     }
 }

@@ -24,9 +24,12 @@ use crate::git_system;
 use crate::status::{Change, CutShort, LongStatus};
 use vigil_git::advice::SPARSE_INDEX_IS_EXPANDED;
 use vigil_git::operation::Operation;
-use vigil_git::operation::under_way::{last_switch, sequencer_complaint};
+use vigil_git::operation::under_way::{rebased_onto, sequencer_complaint};
 use vigil_git::staged::StagedChange;
 use vigil_history::branch::BranchStatus;
+use vigil_history::detached::{DetachedFrom, detached_from};
+use vigil_history::revision::{Memory, Options, resolve_in_context};
+use vigil_linux::stat::stat_path;
 use vigil_scan::{Observed, PathFilter};
 
 /// How git works with a sparse index.
@@ -145,14 +148,14 @@ impl Assembly<'_> {
         status.warns_once = !messages.is_empty();
         notices.extend(messages);
         if !self.request.as_diff_index {
+            self.warn_of_namesakes(&mut notices)?;
             notices.extend(sequencer_complaint(&self.session.repository));
         }
-        if self.looks_where_head_was_detached()? {
-            notices.extend_from_slice(&self.comparison.head.messages);
-        }
+        let detached = self.detached_from(&mut notices)?;
         status.warnings = notices;
         if self.request.branch {
-            match self.branch_status(&mut status.warnings) {
+            let other = self.shown_as_branch(detached.as_ref())?;
+            match self.branch_status(other.as_ref(), &mut status.warnings) {
                 Ok(branch) => status.branch = Some(branch),
                 Err(error @ branch::Error::Refs(_)) => return Err(error.into()),
                 Err(error) => {
@@ -169,7 +172,9 @@ impl Assembly<'_> {
             status.action = Operation::detect(&session.repository, &session.refs)?.action();
         }
         if self.request.long {
-            status.long = Some(self.long(&sparse, &differing, &mut status)?);
+            let mut long = self.long(&sparse, &differing, &mut status)?;
+            long.detached = detached;
+            status.long = Some(long);
         }
         Ok(status)
     }
@@ -349,15 +354,56 @@ impl Assembly<'_> {
         notices
     }
 
-    /// Whether git looks HEAD up by its name once more, to tell whether it is still where it was detached. Only what git then says is
-    /// of interest here.
-    fn looks_where_head_was_detached(&self) -> Result<bool, SessionError> {
-        let head = &self.comparison.head;
-        if head.messages.is_empty() || self.request.as_diff_index {
-            return Ok(false);
+    /// Appends what git says if other references have the names of those that it looks up to tell what is picked or reverted.
+    fn warn_of_namesakes(&self, notices: &mut Vec<BString>) -> Result<(), SessionError> {
+        let session = self.session;
+        let (repository, refs, objects) = (&session.repository, &session.refs, &session.objects);
+        let mut names = vec![BStr::new("REVERT_HEAD")];
+        if may_be_picking(repository) {
+            names.insert(0, BStr::new("CHERRY_PICK_HEAD"));
         }
-        let is_detached = matches!(head.own, Head::Detached(_));
-        Ok(is_detached && last_switch(&self.session.refs)?.is_some())
+        for name in names {
+            if refs.resolve(name)?.is_some() {
+                let (options, memory) = (Options::default(), Memory::new());
+                let found = resolve_in_context(name, &options, repository, refs, objects, &memory);
+                notices.extend(found.messages);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns where HEAD was detached, if it is. What git says meanwhile is appended to `notices`.
+    fn detached_from(
+        &self,
+        notices: &mut Vec<BString>,
+    ) -> Result<Option<DetachedFrom>, SessionError> {
+        let (session, head) = (self.session, &self.comparison.head);
+        let id = match head.own {
+            Head::Detached(id) if !self.request.as_diff_index => id,
+            _ => return Ok(None),
+        };
+        let (repository, refs, objects) = (&session.repository, &session.refs, &session.objects);
+        let detached = detached_from(&id, repository, refs, objects, notices)?;
+        if detached.is_some() {
+            // git looks HEAD up by its name once more, to tell whether it is still there.
+            notices.extend_from_slice(&head.messages);
+        }
+        Ok(detached)
+    }
+
+    /// Returns the name under which git looks for an upstream of a detached HEAD, if the format shows that.
+    fn shown_as_branch(
+        &self,
+        detached: Option<&DetachedFrom>,
+    ) -> Result<Option<BString>, SessionError> {
+        let is_detached = matches!(self.comparison.head.own, Head::Detached(_));
+        if !is_detached || !self.request.upstream_by_place {
+            return Ok(None);
+        }
+        let session = self.session;
+        let onto = rebased_onto(&session.repository, &session.refs, &session.objects)?;
+        let from = detached.map(|from| from.name.clone());
+        Ok(Some(onto.unwrap_or(from).unwrap_or_default()))
     }
 
     /// Takes the messages so far. Those about what is in submodules come after the first `before_submodules` others.
@@ -448,18 +494,24 @@ impl Assembly<'_> {
         Ok(!is_asked || !is_kept || is_off || *origin == here)
     }
 
-    /// Returns where HEAD points, and what it is compared with. Appends git's messages about settings to `messages`.
-    fn branch_status(&self, messages: &mut Vec<BString>) -> Result<BranchStatus, branch::Error> {
+    /// Returns where HEAD points, and what it is compared with. Appends git's messages about settings to `messages`. If HEAD is
+    /// detached, `other` is the name of a branch whose upstream is shown.
+    fn branch_status(
+        &self,
+        other: Option<&BString>,
+        messages: &mut Vec<BString>,
+    ) -> Result<BranchStatus, branch::Error> {
         let (session, request) = (self.session, self.request);
         let HeadByName {
             own: head, found, ..
         } = &self.comparison.head;
+        let repository = &session.repository;
         if let Head::Branch { name, id } = head {
             // The long format compares with nothing else.
             let is_compared = id.is_some() && name.starts_with(b"refs/heads/");
             if !name.is_empty() && !head.is_lost() && (is_compared || !request.long) {
                 let name = branch::short_name(name.as_bstr());
-                let config = &session.repository.config;
+                let config = &repository.config;
                 branch::check_settings(config, name, messages)?;
                 if let Some(entry) = config.entry("status.compareBranches")
                     && request.long
@@ -472,18 +524,24 @@ impl Assembly<'_> {
                 }
             }
         }
-        let status = branch::branch_status(
-            &session.repository,
-            &session.refs,
-            &session.objects,
-            request.ahead_behind,
-            messages,
-        )?;
-        Ok(BranchStatus {
-            head: found.clone(),
-            ..status
-        })
+        let (refs, objects, counts) = (&session.refs, &session.objects, request.ahead_behind);
+        let mut status = branch::branch_status(repository, refs, objects, counts, messages)?;
+        status.head = found.clone();
+        if let Some(name) = other {
+            let name = name.as_bstr();
+            branch::check_settings(&repository.config, name, messages)?;
+            status.upstream =
+                branch::upstream_of(name, repository, refs, objects, counts, messages)?;
+        }
+        Ok(status)
     }
+}
+
+/// Whether git looks up which commit is picked: no merge and no rebase is in progress.
+fn may_be_picking(repository: &Repository) -> bool {
+    let names = ["MERGE_HEAD", "rebase-apply", "rebase-merge"];
+    let mut places = names.iter().map(|name| repository.git_dir.join(name));
+    !places.any(|place| stat_path(&place).is_ok())
 }
 
 /// Returns an answer that stops at where HEAD points, because of `error`.

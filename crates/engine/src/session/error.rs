@@ -8,6 +8,7 @@ use vigil_git::operation;
 use vigil_git::repository::Repository;
 use vigil_git::{config, index_file, objects, refs, renames, repository, staged};
 use vigil_history::branch;
+use vigil_history::revision;
 use vigil_history::tags;
 use vigil_model::raw_text::raw;
 use vigil_rules::pathspec;
@@ -168,6 +169,17 @@ impl SessionError {
                 lines
             }
             _ => Vec::new(),
+        }
+    }
+}
+
+impl From<revision::Error> for SessionError {
+    fn from(error: revision::Error) -> Self {
+        match error {
+            revision::Error::Refs(error) => error.into(),
+            revision::Error::Objects(error) => error.into(),
+            revision::Error::Config(error) => error.into(),
+            revision::Error::Index(error) => error.into(),
         }
     }
 }

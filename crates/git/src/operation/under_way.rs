@@ -35,8 +35,6 @@ pub struct OperationState {
     pub revert: Option<Option<BString>>,
     /// A bisection, and where it was started.
     pub bisect: Option<Option<BString>>,
-    /// Where a detached HEAD was detached.
-    pub detached: Option<DetachedFrom>,
     /// Whether the next commit is an ordinary one, neither a merge nor a cherry-pick.
     pub is_plain_commit: bool,
 }
@@ -74,15 +72,6 @@ pub struct Commands {
     pub left: Option<Todo>,
 }
 
-/// Where HEAD was detached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DetachedFrom {
-    /// The reference as git shortens it, or an abbreviated id.
-    pub name: BString,
-    /// HEAD is still at that commit.
-    pub is_at: bool,
-}
-
 impl OperationState {
     /// Detects the operations in progress in the worktree of `repo`.
     ///
@@ -104,10 +93,8 @@ impl OperationState {
             this.am = Some(Am {
                 is_patch_empty: patch.is_ok_and(|stat| stat.size == 0),
             });
-        } else if reader.has("rebase-apply") {
-            this.rebase = Some(reader.rebase("rebase-apply")?);
-        } else if reader.has("rebase-merge") {
-            this.rebase = Some(reader.rebase("rebase-merge")?);
+        } else if let Some(folder) = reader.rebase_folder() {
+            this.rebase = Some(reader.rebase(folder)?);
         } else if let Some(id) = cherry_pick_head.filter(|_| !this.is_merge) {
             this.cherry_pick = Some(reader.abbreviate_commit(&id)?);
         }
@@ -129,11 +116,27 @@ impl OperationState {
         // Here git counts a dangling symbolic link as the file.
         let is_to_be_merged = lstat_path(&repo.git_dir.join("MERGE_HEAD")).is_ok();
         this.is_plain_commit = !is_to_be_merged && cherry_pick_head.is_none();
-        if let Raw::Direct(head) = refs.read("HEAD".into())? {
-            this.detached = reader.detached_from(&head)?;
-        }
         Ok(this)
     }
+}
+
+/// Returns what a rebase in progress puts commits onto, as [`RebaseSteps::onto`]; `None` if there is no rebase.
+///
+/// # Errors
+/// An object cannot be read.
+pub fn rebased_onto(
+    repo: &Repository,
+    refs: &Refs,
+    objects: &Objects,
+) -> Result<Option<Option<BString>>, Error> {
+    let reader = OperationReader {
+        repo,
+        refs,
+        objects,
+    };
+    let folder = reader.rebase_folder();
+    let onto = folder.map(|folder| reader.branch_in(&format!("{folder}/onto")));
+    onto.transpose()
 }
 
 /// Returns what git writes in any format if there is a list of the sequencer's commands that cannot be read.
@@ -183,6 +186,15 @@ impl OperationReader<'_> {
             return Ok(None);
         }
         self.abbreviate(id).map(Some)
+    }
+
+    /// The folder of the rebase in progress; that of `git am` is none.
+    fn rebase_folder(&self) -> Option<&'static str> {
+        if self.has("rebase-apply") {
+            let is_am = self.has("rebase-apply/applying");
+            return (!is_am).then_some("rebase-apply");
+        }
+        self.has("rebase-merge").then_some("rebase-merge")
     }
 
     fn rebase(&self, folder: &str) -> Result<RebaseSteps, Error> {
@@ -272,39 +284,6 @@ impl OperationReader<'_> {
             _ => None,
         }
     }
-
-    /// Returns where HEAD was detached, according to the last switch in its log.
-    fn detached_from(&self, head: &ObjectId) -> Result<Option<DetachedFrom>, Error> {
-        let Some((id, target)) = last_switch(self.refs)? else {
-            return Ok(None);
-        };
-        let name = match self.reference_at(target.as_ref(), &id)? {
-            Some(reference) => shortened(reference.as_ref()).into(),
-            None => self.abbreviate(&id)?,
-        };
-        Ok(Some(DetachedFrom {
-            name,
-            is_at: *head == id,
-        }))
-    }
-
-    /// Returns the full name of the one reference that `name` means, if it still points to the commit `id`, or to a tag of it.
-    fn reference_at(&self, name: &BStr, id: &ObjectId) -> Result<Option<BString>, Error> {
-        // HEAD has moved: the commit where it was is shown by its id.
-        if name == "HEAD" {
-            return Ok(None);
-        }
-        let is_unique = self.repo.config.boolean("core.warnAmbiguousRefs")? != Some(false);
-        let Some(reference) = self.refs.expand(name, is_unique, &mut Vec::new())? else {
-            return Ok(None);
-        };
-        let Some(found) = self.refs.resolve(reference.as_ref())? else {
-            return Ok(None);
-        };
-        let is_there = found == *id
-            || matches!(self.objects.peel(&found), Ok(Some((peeled, _))) if peeled == *id);
-        Ok(is_there.then_some(reference))
-    }
 }
 
 /// Returns the commit and the target of the last switch in the log of HEAD.
@@ -325,14 +304,6 @@ pub(crate) fn switched_to(message: &BStr) -> Option<&BStr> {
     let names = message.strip_prefix(b"checkout: moving from ")?;
     let (_, target) = names.split_once_str(" to ")?;
     Some(target.as_bstr())
-}
-
-/// Removes the namespace from tags and remote-tracking branches, but not from local branches.
-fn shortened(reference: &BStr) -> &[u8] {
-    [b"refs/tags/".as_slice(), b"refs/remotes/"]
-        .iter()
-        .find_map(|folder| reference.strip_prefix(*folder))
-        .unwrap_or(reference)
 }
 
 fn first_line(text: &[u8]) -> &BStr {

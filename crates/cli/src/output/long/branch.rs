@@ -36,7 +36,7 @@ impl Writer<'_> {
             }
             Head::Detached(_) => {
                 what_color = &palette.no_branch;
-                match (&under_way.rebase, &under_way.detached) {
+                match (&under_way.rebase, &self.long.detached) {
                     (Some(rebase), _) => {
                         let what = match rebase.commands {
                             Some(_) => "interactive rebase in progress; onto ",
