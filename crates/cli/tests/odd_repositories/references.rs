@@ -4,7 +4,7 @@ use std::path::Path;
 
 use vigil_testkit::sandbox::{git_is_at_least, skip_test};
 
-use super::sandbox::{STATUS_COMMANDS, Sandbox};
+use super::sandbox::{DESCRIBE_WITH_MARKS, STATUS_COMMANDS, Sandbox};
 
 #[test]
 fn references_of_other_worktrees_are_found() {
@@ -254,6 +254,33 @@ fn a_head_that_only_begins_with_an_id_leads_nowhere() {
                 sandbox.assert_same(arguments, &head);
             }
         }
+    }
+}
+
+#[test]
+fn a_head_that_is_a_blob_has_no_tree() {
+    if !git_is_at_least("git", 55) {
+        return skip_test(
+            "a_head_that_is_a_blob_has_no_tree",
+            "git is older than 2.55, and may crash",
+        );
+    }
+    let sandbox = Sandbox::new();
+    sandbox.git(["tag", "-a", "-m", "of a blob", "of-blob", "HEAD:a"]);
+    let commit = sandbox.git(["rev-parse", "HEAD"]);
+    for name in ["HEAD:a", "of-blob"] {
+        let id = sandbox.git(["rev-parse", name]);
+        for place in ["HEAD", "refs/heads/main"] {
+            sandbox.write_in_git_dir(place, &format!("{id}\n"));
+            for arguments in STATUS_COMMANDS {
+                sandbox.assert_same(arguments, "");
+            }
+            for arguments in DESCRIBE_WITH_MARKS {
+                sandbox.assert_same(arguments, "");
+            }
+            sandbox.write_in_git_dir("HEAD", "ref: refs/heads/main\n");
+        }
+        sandbox.write_in_git_dir("refs/heads/main", &format!("{commit}\n"));
     }
 }
 

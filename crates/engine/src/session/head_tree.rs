@@ -1,6 +1,7 @@
 //! HEAD's tree, and git's messages if it cannot be read.
 
 use gix_hash::ObjectId;
+use gix_object::Kind;
 
 use super::SessionError;
 use vigil_git::objects::{self, Objects};
@@ -31,7 +32,7 @@ pub(super) fn tree_of(
             (None, objects::Error::Missing { id: missing }) if missing == *id => {
                 return Err(no_head(objects, id));
             }
-            (None, error) => return Err(error.into()),
+            (None, error) => return Err(no_tree(error)),
         },
     };
     check_tree(objects, &tree, check).map(|()| tree)
@@ -107,10 +108,21 @@ fn reread(objects: &Objects, id: &ObjectId) -> Result<(), SessionError> {
             if objects.read(id, &mut Vec::new())?.is_none() {
                 return Err(no_head(objects, id));
             }
-            objects.peel_to_tree(id)?
+            objects.peel_to_tree(id).map_err(no_tree)?
         }
     };
     check_tree(objects, &tree, Check::Contents)
+}
+
+/// Returns the error for a HEAD of which `error` says that it leads to no tree.
+fn no_tree(error: objects::Error) -> SessionError {
+    match error {
+        objects::Error::WrongKind {
+            expected: Kind::Tree,
+            ..
+        } => SessionError::BadHeadTree,
+        error => error.into(),
+    }
 }
 
 /// Returns the error for a HEAD that leads to no commit, or to one whose replacement is missing.
