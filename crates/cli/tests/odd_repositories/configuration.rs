@@ -319,6 +319,29 @@ fn a_configuration_that_cannot_be_opened_is_warned_of_as_often_as_it_is_tried() 
 }
 
 #[test]
+fn a_folder_in_place_of_other_configuration_is_warned_of_as_often_as_it_is_tried() {
+    for variable in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
+        let mut sandbox = Sandbox::new();
+        let folder = sandbox.path("folder");
+        std::fs::create_dir(&folder).unwrap();
+        sandbox.0.set_variable("GIT_CONFIG_NOSYSTEM", "0");
+        sandbox.0.set_variable(variable, folder.to_str().unwrap());
+        for arguments in [
+            &["status", "-s"][..],
+            &["describe"],
+            &["cat-file", "-t", "HEAD"],
+        ] {
+            sandbox.assert_same(arguments, "");
+        }
+    }
+    let sandbox = Sandbox::new();
+    sandbox.git(["config", "extensions.worktreeConfig", "true"]);
+    std::fs::create_dir(sandbox.git_dir().join("config.worktree")).unwrap();
+    sandbox.assert_same(&["status", "-s"], "");
+    sandbox.assert_same(&["describe"], "");
+}
+
+#[test]
 fn an_excludes_file_that_cannot_be_used_is_named_as_configured() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("folder")).unwrap();

@@ -300,9 +300,15 @@ impl<'a, 'e> Loader<'a, 'e> {
             Err(EntryError::Complaint(_)) if self.is_lenient => Ok(()),
             outcome => outcome.map_err(|stop| {
                 let stop = match stop {
-                    // git looks for a pager first, ignores this failure, and then reads everything again: it complains twice.
+                    // git looks for a pager first, ignores this failure, and then reads everything again: it complains twice. Before
+                    // that, it has looked in the files of no repository for where to trace. It does neither in those of a worktree.
                     EntryError::Complaint(messages) => {
-                        EntryError::Complaint([messages.clone(), messages].concat())
+                        let times = match scope {
+                            Scope::System | Scope::Global => 3,
+                            Scope::Worktree => 1,
+                            Scope::Local | Scope::Command => 2,
+                        };
+                        EntryError::Complaint(vec![messages; times].concat())
                     }
                     other => other,
                 };
