@@ -16,7 +16,7 @@ use vigil_history::mailmap::Mailmap;
 use vigil_history::revision::{Memory, Options, Unresolved, resolve_in_context};
 use vigil_model::{HashKind, ObjectId};
 use vigil_objects::Kind;
-use vigil_objects::commit_graph::CommitGraph;
+use vigil_objects::commit_graph::{CommitGraph, OptionalParts};
 
 use crate::input::Input;
 use crate::stores::Folders;
@@ -356,7 +356,12 @@ pub(crate) fn commit_graph(data: &[u8]) {
         }
         folders.write("info/commit-graphs/commit-graph-chain", chain.as_bytes());
     }
-    let Some(graph) = CommitGraph::open(&folders.path("info"), hash) else {
+    let parts = OptionalParts {
+        generations: true,
+        changed_paths: true,
+    };
+    let own = [folders.path("")];
+    let Some(graph) = CommitGraph::open(&own, hash, parts, &mut Vec::new()) else {
         return;
     };
     assert!(graph.count() as usize * hash.len_in_bytes() <= data.len());

@@ -8,6 +8,7 @@ mod evidence;
 pub(crate) mod folders;
 mod history;
 mod known;
+mod opened_graph;
 mod prefix;
 mod readers;
 mod tags;
@@ -15,6 +16,7 @@ mod tree;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::BStr;
 use gix_hash::{ObjectId, oid};
@@ -27,13 +29,14 @@ use self::error::malformed;
 use self::folders::object_folders;
 pub(crate) use self::history::History;
 use self::known::KnownKinds;
+use self::opened_graph::{OpenedGraph, graph_parts};
 use self::readers::Readers;
 use self::tags::Chains;
 pub use self::tags::{Circle, Parsed, Tag, TagLink};
 use crate::promisor::Promisor;
 use crate::refs::{self, Listing, Refs};
 use crate::repository::Repository;
-use vigil_objects::commit_graph::CommitGraph;
+use vigil_objects::commit_graph::OptionalParts;
 use vigil_objects::parallel::on_all_cores;
 use vigil_objects::{
     self as object_store, FetchMissing, Info, Location, ObjectFolders, ObjectReader, ObjectStore,
@@ -76,9 +79,12 @@ pub struct Objects {
     history: Arc<History>,
     chains: Arc<Chains>,
     known: Arc<KnownKinds>,
-    uses_commit_graph: bool,
-    /// The commit-graph, `None` if there is none; empty until it is asked for.
-    commit_graph: Arc<Mutex<Option<Option<Arc<CommitGraph>>>>>,
+    /// What is read of the commit-graph; `None` if it is not used.
+    graph_parts: Option<OptionalParts>,
+    /// Empty until it is asked for.
+    commit_graph: Arc<Mutex<Option<OpenedGraph>>>,
+    /// Whether the commit-graph had no damage when it was last opened, after the last [`Self::refresh`].
+    is_graph_sound: Arc<AtomicBool>,
     /// `core.maxTreeDepth`.
     tree_depth_max: i64,
 }
@@ -182,8 +188,9 @@ impl Objects {
             history: Arc::new(history),
             chains: Arc::default(),
             known: Arc::default(),
-            uses_commit_graph: repo.config.boolean("core.commitGraph")? != Some(false),
+            graph_parts: graph_parts(&repo.config)?,
             commit_graph: Arc::default(),
+            is_graph_sound: Arc::default(),
             tree_depth_max: match repo.config.entry("core.maxTreeDepth") {
                 Some(entry) => entry.int()?.into(),
                 None => TREE_DEPTH_MAX,
@@ -209,7 +216,8 @@ impl Objects {
         self.take_messages()
     }
 
-    /// Whether the lines that git writes only once have been written: those about alternates, and those about grafts.
+    /// Whether the lines that git writes only once have been written: those about alternates, and those that come with the first
+    /// commit.
     pub fn reported_once(&self) -> [bool; 2] {
         [
             self.readers.is_opening_reported(),
@@ -218,9 +226,9 @@ impl Objects {
     }
 
     /// Sets what [`Self::reported_once`] returns.
-    pub fn set_reported_once(&self, [alternates, grafts]: [bool; 2]) {
+    pub fn set_reported_once(&self, [alternates, of_commits]: [bool; 2]) {
         self.readers.set_opening_reported(alternates);
-        self.history.set_notices_reported(grafts);
+        self.history.set_notices_reported(of_commits);
     }
 
     /// Starts to collect what git would write to stderr while objects are read, for [`Self::take_messages`].
@@ -256,6 +264,7 @@ impl Objects {
     pub fn refresh(&mut self, repo: &Repository, refs: &Refs) -> Result<bool, Error> {
         self.readers.refresh();
         self.forget();
+        self.is_graph_sound.store(false, Ordering::Relaxed);
         let history = History::read(repo, refs)?;
         let is_changed = history != *self.history;
         if is_changed {

@@ -269,7 +269,7 @@ impl Commits {
         if let CommitSource::Graph(position) = commit.source
             && self.read_in_graph(number, position)
         {
-            self.objects.say_grafts();
+            self.objects.say_commit_notices();
             let checked = self.check_recorded(number);
             if checked.is_err()
                 && let Some(commit) = self.get_mut(number)

@@ -1,25 +1,22 @@
 //! The commit-graph (gitformat-commit-graph(5)): the parents and times of many commits, in one file or in a chain of
-//! files. It is only an optimization, so a damaged one counts as missing.
+//! files. It is only an optimization, so a damaged one counts as missing, apart from what git says of it.
+
+mod layer;
 
 use std::fs::Metadata;
-use std::ops::{Deref, Range};
-use std::path::Path;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::map::Map;
+use vigil_model::c_string::until_nul;
 use vigil_stamp::file;
+use vigil_stamp::paths::path_of;
 
-use super::table::{FANOUT_LEN, Fanout, id_of, number, row, wide_number};
+use self::layer::Layer;
+use super::table::{id_of, number, wide_number};
 
-const SIGNATURE: &[u8] = b"CGPH\x01";
-const HEADER_LEN: usize = 8;
-const CHUNK_LEN: usize = 12;
-const FANOUT: u32 = u32::from_be_bytes(*b"OIDF");
-const IDS: u32 = u32::from_be_bytes(*b"OIDL");
-const COMMITS: u32 = u32::from_be_bytes(*b"CDAT");
-const EXTRA_PARENTS: u32 = u32::from_be_bytes(*b"EDGE");
-const BASES: u32 = u32::from_be_bytes(*b"BASE");
 /// The value of a parent's position if there is no parent.
 const NO_PARENT: u32 = 0x7000_0000;
 /// A flag in the position of the second parent: the other bits are the place in the list of extra parents where the
@@ -27,9 +24,6 @@ const NO_PARENT: u32 = 0x7000_0000;
 const LISTED: u32 = 1 << 31;
 /// A flag on the last listed parent of a commit.
 const LAST: u32 = 1 << 31;
-/// The length of a commit's fields after the id of its tree: two parents, then its generation in the bits above its
-/// time.
-const FIXED_LEN: usize = 16;
 /// The number of bits of the time.
 const TIME_BITS: u32 = 34;
 /// The longest list of a chain's files that is read, in bytes; git writes few.
@@ -45,16 +39,13 @@ pub struct CommitGraph<B = Map> {
     hash: Kind,
 }
 
-/// One file. All tables are within `bytes`, as [`Layer::parse`] has checked.
-#[derive(Debug)]
-struct Layer<B> {
-    bytes: B,
-    fanout: Fanout,
-    ids: usize,
-    commits: usize,
-    extra_parents: Range<usize>,
-    /// The position of the file's first commit.
-    first: u32,
+/// What git reads of the files beside commits, and so complains about (`commitGraph.*` in git-config(1)).
+#[derive(Clone, Copy, Debug)]
+pub struct OptionalParts {
+    /// The better generation numbers (`commitGraph.generationVersion`).
+    pub generations: bool,
+    /// The filters for changed paths (`commitGraph.changedPathsVersion`).
+    pub changed_paths: bool,
 }
 
 /// The fields of a commit that are recorded here.
@@ -67,25 +58,101 @@ pub struct Recorded {
 }
 
 impl CommitGraph {
-    /// Opens the commit-graph in the folder `info` of a folder of objects.
-    pub fn open(info: &Path, hash: Kind) -> Option<Self> {
-        let mut graph = Self {
+    /// Opens the first commit-graph in the `folders` of objects: the repository's own and its alternates. git's complaints about
+    /// damage are appended to `complaints`, as whole lines.
+    pub fn open(
+        folders: &[PathBuf],
+        hash: Kind,
+        parts: OptionalParts,
+        complaints: &mut Vec<BString>,
+    ) -> Option<Self> {
+        let mut opening = Opening {
+            folders,
+            hash,
+            parts,
+            complaints,
+        };
+        folders
+            .iter()
+            .find_map(|folder| opening.single(folder).or_else(|| opening.chain(folder)))
+    }
+
+    fn new(hash: Kind) -> Self {
+        Self {
             files: Vec::new(),
             hash,
-        };
-        if graph.add(map(&info.join("commit-graph")), &[]).is_some() {
-            return Some(graph);
         }
-        let chain = info.join("commit-graphs");
-        let list = read_list(&chain.join("commit-graph-chain"))?;
+    }
+}
+
+/// The way to a commit-graph.
+struct Opening<'a> {
+    folders: &'a [PathBuf],
+    hash: Kind,
+    parts: OptionalParts,
+    complaints: &'a mut Vec<BString>,
+}
+
+impl Opening<'_> {
+    fn layer(&mut self, path: &Path) -> Option<Layer<Map>> {
+        // Opening a pipe would block, and a device has no length.
+        let file = file::open(path).ok()?;
+        let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+        let len = usize::try_from(metadata.len()).ok()?;
+        if len == 0 {
+            // Nothing can be mapped.
+            Layer::parse(&[][..], self.hash, self.parts, self.complaints)?;
+            return None;
+        }
+        let bytes = Map::read_only(&file, len).ok()?;
+        Layer::parse(bytes, self.hash, self.parts, self.complaints)
+    }
+
+    fn single(&mut self, folder: &Path) -> Option<CommitGraph> {
+        let mut graph = CommitGraph::new(self.hash);
+        let layer = self.layer(&folder.join("info/commit-graph"))?;
+        graph.add(layer, &[], self.complaints)?;
+        Some(graph)
+    }
+
+    /// Opens the files of a chain, each of which may be in any folder. Those found so far can be used without those that are based
+    /// on them.
+    fn chain(&mut self, folder: &Path) -> Option<CommitGraph> {
+        let list = read_list(&folder.join(CHAIN))?;
+        let hex_len = self.hash.len_in_hex();
+        if list.len() < hex_len {
+            if !list.is_empty() {
+                self.complaints
+                    .push("warning: commit-graph chain file too small".into());
+            }
+            return None;
+        }
+        let lines_max = (list.len() / hex_len.saturating_add(1)).min(FILES_MAX);
+        let mut graph = CommitGraph::new(self.hash);
         let mut ids = Vec::new();
-        for line in list.lines().take(FILES_MAX) {
-            // The files found so far can be used without those that are based on them.
-            let Ok(id) = ObjectId::from_hex(line) else {
+        for line in list.lines().take(lines_max) {
+            let line = until_nul(line);
+            let id = line.get(..hex_len).map(ObjectId::from_hex);
+            let Some(Ok(id)) = id else {
+                let [before, after] = [
+                    "warning: invalid commit-graph chain: line '",
+                    "' not a hash",
+                ];
+                let text = [before.as_bytes(), line, after.as_bytes()].concat();
+                self.complaints.push(text.into());
                 break;
             };
-            let path = chain.join(format!("graph-{id}.graph"));
-            if graph.add(map(&path), &ids).is_none() {
+            let name = [b"info/commit-graphs/graph-", line, b".graph"].concat();
+            let folders = self.folders;
+            let layer = folders
+                .iter()
+                .find_map(|folder| self.layer(&folder.join(path_of(name.as_bstr()))));
+            if layer
+                .and_then(|layer| graph.add(layer, &ids, self.complaints))
+                .is_none()
+            {
+                self.complaints
+                    .push("warning: unable to find all commit-graph files".into());
                 break;
             }
             ids.push(id);
@@ -94,12 +161,8 @@ impl CommitGraph {
     }
 }
 
-/// Maps a regular file: opening a pipe would block, and a device has no length.
-fn map(path: &Path) -> Option<Map> {
-    let file = file::open(path).ok()?;
-    let metadata = file.metadata().ok().filter(Metadata::is_file)?;
-    Map::read_only(&file, usize::try_from(metadata.len()).ok()?).ok()
-}
+/// The list of a chain's files.
+const CHAIN: &str = "info/commit-graphs/commit-graph-chain";
 
 /// Reads the names of a chain's files, or `None` if the list is longer than any chain needs.
 fn read_list(path: &Path) -> Option<Vec<u8>> {
@@ -110,9 +173,19 @@ fn read_list(path: &Path) -> Option<Vec<u8>> {
 }
 
 impl<B: Deref<Target = [u8]>> CommitGraph<B> {
-    /// Adds a file, which must be based on the files with these ids.
-    fn add(&mut self, bytes: Option<B>, bases: &[ObjectId]) -> Option<()> {
-        let layer = Layer::parse(bytes?, self.hash, bases, self.count())?;
+    /// Adds a file, which must be based on those before, which have these ids.
+    fn add(
+        &mut self,
+        mut layer: Layer<B>,
+        bases: &[ObjectId],
+        complaints: &mut Vec<BString>,
+    ) -> Option<()> {
+        let own: Vec<&[u8]> = self.files.iter().map(Layer::checksum).collect();
+        if let Some(complaint) = layer.mismatch(&own, bases) {
+            complaints.push(format!("warning: {complaint}").into());
+            return None;
+        }
+        layer.follow(self.count())?;
         self.files.push(layer);
         Some(())
     }
@@ -125,7 +198,7 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
     /// Returns the position of the commit `id`.
     pub fn position_of(&self, id: &oid) -> Option<u32> {
         self.files.iter().find_map(|file| {
-            let row = |position| file.row(position, self.hash);
+            let row = |position| file.row(position);
             let found = file.fanout.search(id.as_bytes(), row).ok()?;
             file.first.checked_add(found)
         })
@@ -134,25 +207,20 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
     /// Returns the id of the commit at `position`.
     pub fn id_at(&self, position: u32) -> Option<ObjectId> {
         let (file, at) = self.file_of(position)?;
-        id_of(file.row(at, self.hash)?)
+        id_of(file.row(at)?)
     }
 
     /// Returns the tree of the commit at `position`.
     pub fn tree_at(&self, position: u32) -> Option<ObjectId> {
         let (file, at) = self.file_of(position)?;
-        id_of(
-            file.commit(at, self.hash)?
-                .get(..self.hash.len_in_bytes())?,
-        )
+        id_of(file.commit(at)?.get(..self.hash.len_in_bytes())?)
     }
 
     /// Returns the fields of the commit at `position`, and appends its parents' positions to `parents`. `None` if the
     /// file is damaged there.
     pub fn read(&self, position: u32, parents: &mut Vec<u32>) -> Option<Recorded> {
         let (file, at) = self.file_of(position)?;
-        let fixed = file
-            .commit(at, self.hash)?
-            .get(self.hash.len_in_bytes()..)?;
+        let fixed = file.commit(at)?.get(self.hash.len_in_bytes()..)?;
         let mut add = |parent: u32| {
             parents.push(Some(parent).filter(|parent| *parent < file.end())?);
             Some(())
@@ -193,83 +261,6 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
     }
 }
 
-impl<B: Deref<Target = [u8]>> Layer<B> {
-    fn parse(bytes: B, hash: Kind, bases: &[ObjectId], first: u32) -> Option<Self> {
-        let id_len = hash.len_in_bytes();
-        let version = if hash == Kind::Sha1 { 1 } else { 2 };
-        let [given_version, count, base_count] = *bytes
-            .get(..HEADER_LEN)?
-            .strip_prefix(SIGNATURE)?
-            .first_chunk::<3>()?;
-        if given_version != version || usize::from(base_count) != bases.len() {
-            return None;
-        }
-        let end = bytes.len().checked_sub(id_len)?;
-        let chunks = chunks(&bytes, count, end)?;
-        let find = |id| {
-            let found = chunks.iter().find(|(other, _)| *other == id);
-            found.map(|(_, range)| range.clone())
-        };
-        let fanout = find(FANOUT).filter(|range| range.len() == FANOUT_LEN)?;
-        let fanout = Fanout::parse(bytes.get(fanout)?).ok()?;
-        let commits = fanout.count() as usize;
-        let sized = |id, row_len: usize| {
-            let range = find(id)?;
-            (Some(range.len()) == commits.checked_mul(row_len)).then_some(range.start)
-        };
-        if !bases.is_empty() {
-            let given = bytes.get(find(BASES)?)?.chunks(id_len);
-            if !given.eq(bases.iter().map(|id| id.as_bytes())) {
-                return None;
-            }
-        }
-        // Positions must be less than the value that stands for no parent.
-        first
-            .checked_add(fanout.count())
-            .filter(|end| *end <= NO_PARENT)?;
-        Some(Self {
-            ids: sized(IDS, id_len)?,
-            commits: sized(COMMITS, id_len + FIXED_LEN)?,
-            extra_parents: find(EXTRA_PARENTS).unwrap_or_default(),
-            fanout,
-            bytes,
-            first,
-        })
-    }
-
-    /// The position after that of the file's last commit.
-    fn end(&self) -> u32 {
-        self.first.saturating_add(self.fanout.count())
-    }
-
-    /// Returns the bytes of the id at a place in this file.
-    fn row(&self, at: u32, hash: Kind) -> Option<&[u8]> {
-        let id_len = hash.len_in_bytes();
-        row(&self.bytes, self.ids, id_len, at, id_len)
-    }
-
-    /// Returns the fields of the commit at a place in this file.
-    fn commit(&self, at: u32, hash: Kind) -> Option<&[u8]> {
-        let len = hash.len_in_bytes() + FIXED_LEN;
-        row(&self.bytes, self.commits, len, at, len)
-    }
-}
-
-/// Parses the table of contents: the ids of chunks and their ranges, up to the checksum at `end`.
-fn chunks(bytes: &[u8], count: u8, end: usize) -> Option<Vec<(u32, Range<usize>)>> {
-    let mut chunks = Vec::with_capacity(count.into());
-    for place in 0..usize::from(count) {
-        let at = HEADER_LEN + place * CHUNK_LEN;
-        let start = usize::try_from(wide_number(bytes, at + 4)?).ok()?;
-        let next = usize::try_from(wide_number(bytes, at + CHUNK_LEN + 4)?).ok()?;
-        if next < start || next > end {
-            return None;
-        }
-        chunks.push((number(bytes, at)?, start..next));
-    }
-    Some(chunks)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,7 +293,7 @@ mod tests {
         ];
         let mut file = b"CGPH\x01\x01\x05".to_vec();
         file.push(u8::try_from(bases.len()).unwrap());
-        let mut start = file.len() + 6 * CHUNK_LEN;
+        let mut start = file.len() + 6 * 12;
         for (name, chunk) in &chunks {
             file.extend_from_slice(name);
             file.extend((start as u64).to_be_bytes());
@@ -322,16 +313,23 @@ mod tests {
             files: Vec::new(),
             hash: Kind::Sha1,
         };
-        let ids = [ObjectId::Sha1([0xaa; 20]), ObjectId::Sha1([0xbb; 20])];
+        let ids = [ObjectId::Sha1([9; 20]), ObjectId::Sha1([0xbb; 20])];
+        let parts = OptionalParts {
+            generations: true,
+            changed_paths: true,
+        };
+        let mut complaints = Vec::new();
         for (bases, file) in files.iter().enumerate() {
-            graph.add(Some(file.clone()), &ids[..bases])?;
+            let layer = Layer::parse(file.clone(), Kind::Sha1, parts, &mut complaints)?;
+            graph.add(layer, &ids[..bases], &mut complaints)?;
         }
+        assert_eq!(complaints, [] as [&str; 0]);
         Some(graph)
     }
 
     #[test]
     fn what_is_recorded_is_read() {
-        let bases = [ObjectId::Sha1([0xaa; 20])];
+        let bases = [ObjectId::Sha1([9; 20])];
         let graph = graph(&[file(&[]), file(&bases)]).unwrap();
         assert_eq!(graph.count(), 4);
         let id = |byte| ObjectId::Sha1([byte; 20]);
@@ -354,7 +352,6 @@ mod tests {
     #[test]
     fn a_file_that_is_based_on_others_is_none() {
         let other = [ObjectId::Sha1([0xbb; 20])];
-        assert!(graph(&[file(&other)]).is_none());
         assert!(graph(&[file(&[]), file(&other)]).is_none());
         assert!(graph(&[file(&[]), file(&[])]).is_none());
     }

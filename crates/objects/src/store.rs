@@ -1,6 +1,7 @@
 //! The objects of one repository, searched in git's order.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use gix_hash::{Kind as HashKind, ObjectId, oid};
@@ -100,6 +101,11 @@ impl ObjectStore {
     /// The hash function of the ids.
     pub fn hash_kind(&self) -> HashKind {
         self.hash
+    }
+
+    /// The folders of objects: the repository's own, then the alternates.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.dirs.iter().map(|dir| dir.folder.as_path())
     }
 
     /// Whether packs may be gone or the alternates may have changed, so that objects may be found that git does not find, or

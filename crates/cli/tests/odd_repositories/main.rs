@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
+mod commit_graph;
 mod configuration;
 mod index;
 mod objects;

@@ -347,7 +347,7 @@ impl Assembly<'_> {
             let objects = &self.session.objects;
             let messages = objects.opening_messages().into_iter();
             notices.extend(messages.map(|line| text_bytes(&line)));
-            notices.extend_from_slice(objects.history().notices());
+            notices.extend(objects.commit_notices());
         }
         let lookups = if self.request.as_diff_index { 1 } else { 2 };
         notices.extend((0..lookups).flat_map(|_| head.messages.iter().cloned()));

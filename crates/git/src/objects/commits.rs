@@ -1,7 +1,10 @@
 //! Reads commits: what they link to, as grafts and the shallow boundary change it, and the commit-graph.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use bstr::BString;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 use vigil_model::raw_text::raw;
@@ -10,6 +13,7 @@ use vigil_objects::commit::{self, Commit};
 use vigil_objects::commit_graph::CommitGraph;
 
 use super::error::malformed;
+use super::opened_graph::OpenedGraph;
 use super::{Error, Find, Linked, Objects, expect_kind};
 
 impl Objects {
@@ -56,7 +60,7 @@ impl Objects {
         content: &'c [u8],
     ) -> Result<commit::Links<'c>, Error> {
         let links = commit::Links::parse(content, self.hash_kind()).map_err(malformed(id))?;
-        self.say_grafts();
+        self.say_commit_notices();
         if !self.known.has_non_commit_claims() {
             return Ok(links);
         }
@@ -87,10 +91,23 @@ impl Objects {
         Ok(links)
     }
 
-    /// Reports what git writes about grafts when it parses the first commit, or before it takes that from the commit-graph.
-    pub fn say_grafts(&self) {
-        let notices = self.history.take_notices();
-        if !notices.is_empty() {
+    /// Returns what git writes to stderr with the first commit, as whole lines: about grafts, and about damage of the commit-graph.
+    pub fn commit_notices(&self) -> Vec<BString> {
+        let mut notices = self.history.notices().to_vec();
+        if !self.is_graph_sound.load(Ordering::Relaxed) {
+            notices.extend(self.with_commit_graph(|opened| opened.complaints.clone()));
+        }
+        notices
+    }
+
+    /// Reports [`Self::commit_notices`] the first time: when git parses the first commit, or before it takes that from the
+    /// commit-graph.
+    pub fn say_commit_notices(&self) {
+        if self.history.notices_reported() {
+            return;
+        }
+        let notices = self.commit_notices();
+        if !notices.is_empty() && !self.history.note_reported() {
             self.readers
                 .add_messages(notices.iter().map(|line| raw(line).to_string()).collect());
         }
@@ -114,7 +131,7 @@ impl Objects {
         if self.history.check().is_err() || self.has_non_commit_claims() {
             return Vec::new();
         }
-        self.say_grafts();
+        self.say_commit_notices();
         self.read_each(ids, Kind::Commit, &|id, content| {
             let links = commit::Links::parse(content, self.hash_kind()).ok()?;
             Some(Linked {
@@ -139,15 +156,23 @@ impl Objects {
     /// Returns the commit-graph, if there is one and nothing changes the history that it records. A damaged one counts as missing.
     /// Like git, this opens it only once, until [`Self::refresh`], [`Self::rest`] or [`Self::close`].
     pub fn commit_graph(&self) -> Option<Arc<CommitGraph>> {
-        if !self.uses_commit_graph || !self.history.is_unmodified() {
-            return None;
-        }
+        self.with_commit_graph(|opened| opened.graph.clone())
+    }
+
+    fn with_commit_graph<T: Default>(&self, take: impl Fn(&OpenedGraph) -> T) -> T {
+        let parts = self.graph_parts.filter(|_| self.history.is_unmodified());
+        let Some(parts) = parts else {
+            return T::default();
+        };
         let mut known = self.commit_graph.lock();
-        let graph = known.get_or_insert_with(|| {
-            let info = self.folders().folder.join("info");
-            CommitGraph::open(&info, self.hash_kind()).map(Arc::new)
-        });
-        graph.clone()
+        take(known.get_or_insert_with(|| {
+            let store = self.store();
+            let folders: Vec<PathBuf> = store.folders().map(Path::to_owned).collect();
+            let opened = OpenedGraph::open(&folders, self.hash_kind(), parts);
+            self.is_graph_sound
+                .store(opened.complaints.is_empty(), Ordering::Relaxed);
+            opened
+        }))
     }
 
     /// Returns the tree of the commit `id` according to the commit-graph.

@@ -55,7 +55,7 @@ pub struct History {
     replacements: HashMap<ObjectId, ObjectId>,
     /// What git writes to stderr when the first object that could be replaced is asked for, as whole lines.
     warnings: Vec<BString>,
-    /// Whether the notices about grafts were reported when commits were read.
+    /// Whether what git writes with the first commit was reported.
     notices_reported: AtomicBool,
     /// Pairs of commits, and how many commits are reachable only from the one and only from the other.
     distances: Mutex<Vec<([ObjectId; 2], [usize; 2])>>,
@@ -196,16 +196,12 @@ impl History {
         &self.links().notices
     }
 
-    /// Returns [`Self::notices`] the first time only: git reads the grafts with the first commit.
-    pub(super) fn take_notices(&self) -> &[BString] {
-        let notices = self.notices();
-        match notices.is_empty() || self.notices_reported.swap(true, Ordering::Relaxed) {
-            true => &[],
-            false => notices,
-        }
+    /// Notes that what comes with the first commit is reported. Returns whether it was before.
+    pub(super) fn note_reported(&self) -> bool {
+        self.notices_reported.swap(true, Ordering::Relaxed)
     }
 
-    /// Whether [`Self::notices`] were reported when commits were read.
+    /// Whether what comes with the first commit was reported.
     pub(super) fn notices_reported(&self) -> bool {
         self.notices_reported.load(Ordering::Relaxed)
     }

@@ -1,0 +1,257 @@
+//! One file of a commit-graph (gitformat-commit-graph(5)), checked as git checks it.
+
+use std::ops::{Deref, Range};
+
+use bstr::BString;
+use gix_hash::{Kind, ObjectId};
+
+use super::{NO_PARENT, OptionalParts};
+use crate::table::{FANOUT_LEN, Fanout, number, row, wide_number};
+
+const SIGNATURE: u32 = u32::from_be_bytes(*b"CGPH");
+const VERSION: u8 = 1;
+const HEADER_LEN: usize = 8;
+const CHUNK_LEN: usize = 12;
+/// The number of chunks that every file has, apart from the end of their list.
+const CHUNKS_MIN: usize = 3;
+const FANOUT: u32 = u32::from_be_bytes(*b"OIDF");
+const IDS: u32 = u32::from_be_bytes(*b"OIDL");
+const COMMITS: u32 = u32::from_be_bytes(*b"CDAT");
+const EXTRA_PARENTS: u32 = u32::from_be_bytes(*b"EDGE");
+const BASES: u32 = u32::from_be_bytes(*b"BASE");
+const GENERATIONS: u32 = u32::from_be_bytes(*b"GDA2");
+const PATHS_INDEX: u32 = u32::from_be_bytes(*b"BIDX");
+const PATHS: u32 = u32::from_be_bytes(*b"BDAT");
+/// The length of what precedes the filters for changed paths.
+const PATHS_HEADER_LEN: usize = 12;
+/// The length of a commit's fields after the id of its tree: two parents, then its generation in the bits above its
+/// time.
+const FIXED_LEN: usize = 16;
+
+/// One file. All tables are within `bytes`, as [`Layer::parse`] has checked.
+#[derive(Debug)]
+pub(super) struct Layer<B> {
+    pub(super) bytes: B,
+    pub(super) fanout: Fanout,
+    ids: usize,
+    commits: usize,
+    pub(super) extra_parents: Range<usize>,
+    /// The ids of the files that it is based on, if it has such a list.
+    bases: Option<Range<usize>>,
+    /// The position of the file's first commit.
+    pub(super) first: u32,
+    /// The length of an id.
+    id_len: usize,
+}
+
+impl<B: Deref<Target = [u8]>> Layer<B> {
+    /// Parses a file. git's complaints are appended to `complaints`, as whole lines.
+    pub(super) fn parse(
+        bytes: B,
+        hash: Kind,
+        parts: OptionalParts,
+        complaints: &mut Vec<BString>,
+    ) -> Option<Self> {
+        let mut refuse = |text: String| complaints.push(format!("error: {text}").into());
+        let count = check_header(&bytes, hash).map_err(&mut refuse).ok()?;
+        let id_len = hash.len_in_bytes();
+        let chunks = Chunks::parse(&bytes, count, id_len)
+            .map_err(&mut refuse)
+            .ok()?;
+        let required =
+            |name: &str| format!("commit-graph required {name} chunk missing or corrupted");
+        let fanout = chunks.fanout(&bytes).map_err(&mut refuse).ok().flatten();
+        let Some(fanout) = fanout else {
+            refuse(required("OID fanout"));
+            return None;
+        };
+        let rows = fanout.count();
+        let sized = |id, row_len: usize, problem: &str| match chunks.find(id) {
+            Some(range) if range.len() / row_len == rows as usize => Ok(Some(range.start)),
+            Some(_) => Err(format!("commit-graph {problem} the wrong size")),
+            None => Ok(None),
+        };
+        let ids = sized(IDS, id_len, "OID lookup chunk is");
+        let Some(ids) = ids.map_err(&mut refuse).ok().flatten() else {
+            refuse(required("OID lookup"));
+            return None;
+        };
+        let commits = sized(COMMITS, id_len + FIXED_LEN, "");
+        let wrong_size = |what: &str| format!("commit-graph {what} chunk is wrong size");
+        let commits = commits.map_err(|_| refuse(wrong_size("commit data")));
+        let Some(commits) = commits.ok().flatten() else {
+            refuse(required("commit data"));
+            return None;
+        };
+        if parts.generations && sized(GENERATIONS, 4, "").is_err() {
+            refuse(wrong_size("generations"));
+        }
+        if parts.changed_paths {
+            complaints.extend(chunks.complaints_about_paths(rows as usize));
+        }
+        Some(Self {
+            ids,
+            commits,
+            extra_parents: chunks.find(EXTRA_PARENTS).unwrap_or_default(),
+            bases: chunks.find(BASES),
+            fanout,
+            bytes,
+            first: 0,
+            id_len,
+        })
+    }
+
+    /// Returns why the file cannot follow those with the checksums `own`, which are called `ids`.
+    pub(super) fn mismatch(&self, own: &[&[u8]], ids: &[ObjectId]) -> Option<&'static str> {
+        let id_len = self.id_len;
+        let bases = match &self.bases {
+            Some(bases) => self.bytes.get(bases.clone()).unwrap_or_default(),
+            None if ids.is_empty() => return None,
+            None => return Some("commit-graph has no base graphs chunk"),
+        };
+        if bases.len() / id_len < ids.len() {
+            return Some("commit-graph base graphs chunk is too small");
+        }
+        let names = || ids.iter().map(|id| id.as_bytes());
+        let is_alike =
+            own.iter().copied().eq(names()) && bases.chunks(id_len).take(ids.len()).eq(names());
+        (!is_alike).then_some("commit-graph chain does not match")
+    }
+
+    /// Places the file's commits after the first `count` positions. `None` if there are not so many positions: each must be less
+    /// than the value that stands for no parent.
+    pub(super) fn follow(&mut self, count: u32) -> Option<()> {
+        self.first = count;
+        let end = count.checked_add(self.fanout.count())?;
+        (end <= NO_PARENT).then_some(())
+    }
+
+    /// The checksum at the end of the file, by which it is called.
+    pub(super) fn checksum(&self) -> &[u8] {
+        let start = self.bytes.len().saturating_sub(self.id_len);
+        self.bytes.get(start..).unwrap_or_default()
+    }
+
+    /// The position after that of the file's last commit.
+    pub(super) fn end(&self) -> u32 {
+        self.first.saturating_add(self.fanout.count())
+    }
+
+    /// Returns the bytes of the id at a place in this file.
+    pub(super) fn row(&self, at: u32) -> Option<&[u8]> {
+        row(&self.bytes, self.ids, self.id_len, at, self.id_len)
+    }
+
+    /// Returns the fields of the commit at a place in this file.
+    pub(super) fn commit(&self, at: u32) -> Option<&[u8]> {
+        let len = self.id_len + FIXED_LEN;
+        row(&self.bytes, self.commits, len, at, len)
+    }
+}
+
+/// Checks all that precedes the table of contents. Returns the number of chunks, or git's complaint.
+fn check_header(bytes: &[u8], hash: Kind) -> Result<u8, String> {
+    let id_len = hash.len_in_bytes();
+    let len_with = |chunks: usize| HEADER_LEN + (chunks + 1) * CHUNK_LEN + FANOUT_LEN + id_len;
+    let header = bytes.first_chunk::<HEADER_LEN>();
+    let header = header.filter(|_| bytes.len() >= len_with(CHUNKS_MIN));
+    let Some([s0, s1, s2, s3, version, hash_version, count, _]) = header else {
+        return Err("commit-graph file is too small".into());
+    };
+    let signature = u32::from_be_bytes([*s0, *s1, *s2, *s3]);
+    let own_hash_version = if hash == Kind::Sha1 { 1 } else { 2 };
+    for (what, given, own) in [
+        ("signature", signature, SIGNATURE),
+        ("version", u32::from(*version), u32::from(VERSION)),
+        ("hash version", u32::from(*hash_version), own_hash_version),
+    ] {
+        if given != own {
+            return Err(format!(
+                "commit-graph {what} {given:X} does not match {0} {own:X}",
+                what.trim_start_matches("hash ")
+            ));
+        }
+    }
+    if bytes.len() < len_with(usize::from(*count)) {
+        return Err(format!(
+            "commit-graph file is too small to hold {count} chunks"
+        ));
+    }
+    Ok(*count)
+}
+
+/// The ids of chunks and their ranges.
+struct Chunks(Vec<(u32, Range<usize>)>);
+
+impl Chunks {
+    /// Parses the table of contents. The chunks end before the checksum, whose length is `id_len`. The error is git's complaint.
+    fn parse(bytes: &[u8], count: u8, id_len: usize) -> Result<Self, String> {
+        let cut = || "commit-graph file is too small".to_owned();
+        let end = bytes.len().saturating_sub(id_len) as u64;
+        let mut chunks: Vec<(u32, Range<usize>)> = Vec::with_capacity(count.into());
+        for place in 0..=usize::from(count) {
+            let at = HEADER_LEN + place * CHUNK_LEN;
+            let id = number(bytes, at).ok_or_else(cut)?;
+            if place == usize::from(count) {
+                match id {
+                    0 => break,
+                    id => return Err(format!("final chunk has non-zero id {id:x}")),
+                }
+            }
+            if id == 0 {
+                return Err("terminating chunk id appears earlier than expected".into());
+            }
+            let start = wide_number(bytes, at + 4).ok_or_else(cut)?;
+            let next = wide_number(bytes, at + CHUNK_LEN + 4).ok_or_else(cut)?;
+            if next < start || next > end {
+                return Err(format!("improper chunk offset(s) {start:x} and {next:x}"));
+            }
+            if chunks.iter().any(|(other, _)| *other == id) {
+                return Err(format!("duplicate chunk ID {id:x} found"));
+            }
+            let both = usize::try_from(start).ok().zip(usize::try_from(next).ok());
+            let (start, next) = both.ok_or_else(cut)?;
+            chunks.push((id, start..next));
+        }
+        Ok(Self(chunks))
+    }
+
+    fn find(&self, id: u32) -> Option<Range<usize>> {
+        let found = self.0.iter().find(|(other, _)| *other == id);
+        found.map(|(_, range)| range.clone())
+    }
+
+    /// Returns the fanout table, if there is one. The error is git's complaint.
+    fn fanout(&self, bytes: &[u8]) -> Result<Option<Fanout>, String> {
+        let Some(range) = self.find(FANOUT) else {
+            return Ok(None);
+        };
+        if range.len() != FANOUT_LEN {
+            return Err("commit-graph oid fanout chunk is wrong size".into());
+        }
+        let fanout = Fanout::parse(bytes.get(range).unwrap_or_default());
+        match fanout {
+            Ok(fanout) => Ok(Some(fanout)),
+            Err(_) => Err("commit-graph fanout values out of order".into()),
+        }
+    }
+
+    /// What git says of the filters for changed paths, which are not used here, for this number of commits.
+    fn complaints_about_paths(&self, commits: usize) -> Vec<BString> {
+        let mut complaints = Vec::new();
+        let index = self.find(PATHS_INDEX);
+        if index.is_some_and(|range| range.len() / 4 != commits) {
+            complaints.push("warning: commit-graph changed-path index chunk is too small".into());
+        }
+        if let Some(range) = self.find(PATHS)
+            && range.len() < PATHS_HEADER_LEN
+        {
+            let text = format!(
+                "warning: ignoring too-small changed-path chunk ({} < {PATHS_HEADER_LEN}) in commit-graph file",
+                range.len()
+            );
+            complaints.push(text.into());
+        }
+        complaints
+    }
+}
