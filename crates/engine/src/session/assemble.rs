@@ -56,6 +56,8 @@ struct Assembly<'s> {
     question: PathQuestion<'s>,
     index: &'s IndexState,
     comparison: &'s Comparison,
+    /// Whether nothing changed in the repository's own folders since an answer for which git had nothing to say of references.
+    is_head_known: bool,
 }
 
 impl Session {
@@ -114,6 +116,7 @@ impl Session {
             question: self.question(&pathspec, &index.tracked)?,
             index,
             comparison: &comparison,
+            is_head_known: known_head.is_some(),
         };
         assembly.status(findings, warnings)
     }
@@ -148,7 +151,9 @@ impl Assembly<'_> {
         status.warns_once = !messages.is_empty();
         notices.extend(messages);
         if !self.request.as_diff_index {
-            self.warn_of_namesakes(&mut notices)?;
+            if !self.is_head_known {
+                self.warn_of_namesakes(&mut notices)?;
+            }
             notices.extend(sequencer_complaint(&self.session.repository));
         }
         let detached = self.detached_from(&mut notices)?;
@@ -378,8 +383,10 @@ impl Assembly<'_> {
         notices: &mut Vec<BString>,
     ) -> Result<Option<DetachedFrom>, SessionError> {
         let (session, head) = (self.session, &self.comparison.head);
+        let shows_place = self.request.long || self.request.upstream_by_place;
+        let is_told = !self.request.as_diff_index && !self.is_head_known;
         let id = match head.own {
-            Head::Detached(id) if !self.request.as_diff_index => id,
+            Head::Detached(id) if shows_place || is_told => id,
             _ => return Ok(None),
         };
         let (repository, refs, objects) = (&session.repository, &session.refs, &session.objects);

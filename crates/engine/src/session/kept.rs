@@ -46,9 +46,12 @@ impl Session {
         }
         let unread_before = self.refs.unread_count();
         let status = self.status_with(request, head.as_ref());
-        if status.is_ok() {
+        if let Ok(status) = &status {
             head = head.or_else(|| self.head_by_name().ok());
-            self.keep_head(head.filter(|_| self.refs.unread_count() == unread_before));
+            // What git says of references is not looked for again.
+            let is_silent = status.warnings.is_empty();
+            let has_read_all = self.refs.unread_count() == unread_before;
+            self.keep_head(head.filter(|_| is_silent && has_read_all));
         }
         self.free_rereadable();
         status
