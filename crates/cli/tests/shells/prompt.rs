@@ -164,6 +164,8 @@ fn a_fish_that_starts_in_a_directory_that_is_gone_shows_none() {
     session.send("mkdir work/gone && cd work/gone && rmdir ../gone; echo a''t,");
     session.wait_for("at,");
     session.send("fish");
+    // A newer fish drops what is typed before, while it asks the terminal what that can do.
+    session.wait_for("interactive shell");
     session.send("echo \"l\"ength $GITSTATUS_PROMPT_LEN, \"in <$__vigil_prompt_directory>\"");
     let seen = session.wait_for("length 0, in <>");
     assert!(!seen.contains("pwd:"), "{seen}");
