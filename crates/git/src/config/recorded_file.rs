@@ -81,9 +81,10 @@ impl RecordedFile {
         let (then, stat) = match (self.seen, stat_path(&self.path)) {
             (Ok(then), Ok(stat)) => (then, stat),
             (Ok(_), Err(_)) => return false,
-            (Err(_), Err(_)) => return true,
+            // A file that is missing is no error, and one that cannot be looked at may be.
+            (Err(then), Err(now)) => return then == now,
             // A file that cannot be read may have existed all along.
-            (Err(_), Ok(_)) => return open(&self.path).is_err(),
+            (Err(then), Ok(_)) => return open(&self.path).err() == Some(then),
         };
         then.is_same(Some(&stat))
             && self
@@ -146,6 +147,20 @@ mod tests {
         assert!(file.is_fresh());
         std::fs::write(&path, "two").unwrap();
         assert!(!file.is_fresh());
+    }
+
+    #[test]
+    fn a_missing_file_is_not_taken_for_one_that_cannot_be_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let (absent, _) = RecordedFile::read(&path);
+        std::os::unix::fs::symlink("file", &path).unwrap();
+        assert!(!absent.is_fresh());
+        let (link, outcome) = RecordedFile::read(&path);
+        assert_eq!(outcome, Err(Errno::LOOP));
+        assert!(link.is_fresh());
+        std::fs::remove_file(&path).unwrap();
+        assert!(!link.is_fresh() && absent.is_fresh());
     }
 
     #[test]
