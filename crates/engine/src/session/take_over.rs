@@ -47,6 +47,12 @@ impl Session {
             self.mark = earlier.mark;
             self.state = earlier.state;
             self.index = earlier.index;
+            // An id may stand for another object by now.
+            if let Some(index) = &mut self.index
+                && self.objects.history() != earlier.objects.history()
+            {
+                index.staged = None;
+            }
             self.watched = earlier.watched;
             self.has_dropped_messages |= earlier.has_dropped_messages;
         }
@@ -126,5 +132,23 @@ mod tests {
             assert_eq!(looked_at_all(&session) == before, is_kept, "{key}");
             assert_eq!(session.has_dropped_messages(), is_kept, "{key}");
         }
+    }
+
+    #[test]
+    fn a_tree_that_was_replaced_along_with_a_setting_is_compared_anew() {
+        let sandbox = Sandbox::new();
+        sandbox.write("file", "text\n");
+        sandbox.git(["add", "-A"]);
+        sandbox.git(["commit", "-qm", "first"]);
+        let tree = sandbox.git(["rev-parse", "HEAD^{tree}"]);
+        let other = sandbox.git(["mktree"]);
+        let mut session = session_at(&sandbox.top(), true);
+        session.status(&StatusRequest::default()).unwrap();
+        sandbox.git(["config", "user.name", "Somebody"]);
+        sandbox.git(["replace", tree.trim(), other.trim()]);
+        let mut next = session_at(&sandbox.top(), true);
+        next.take_over_from(session);
+        let status = next.status(&StatusRequest::default()).unwrap();
+        assert_eq!(status.changes.len(), 1);
     }
 }
