@@ -183,9 +183,9 @@ pub(crate) fn rules_in(
     let with_file = |contents: &[u8]| of_scan(above).with_file(directory.path, contents);
     // No stamp shows when recorded rules change.
     let with_recorded = |contents| match contents {
-        LimitedBlob::Contents(contents) => (with_file(&contents), RulesFile::Unproven),
-        // The warning must be repeated for each question.
-        LimitedBlob::TooLong => (above.clone(), RulesFile::Unproven),
+        Some(LimitedBlob::Contents(contents)) => (with_file(&contents), RulesFile::Unproven),
+        // The warning must be repeated for each question, and what is not here may be later.
+        Some(LimitedBlob::TooLong) | None => (above.clone(), RulesFile::Unproven),
     };
     let len = directory
         .path
@@ -240,18 +240,18 @@ pub(crate) fn rules_in(
     }
 }
 
-/// Returns the contents of the `.gitignore` that is recorded in `directory` but left out of the working tree, if there is one.
-/// Warns if it is too long.
+/// Returns the contents of the `.gitignore` that is recorded in `directory` but left out of the working tree, if there is one; the
+/// inner `None` if they cannot be read. Warns if it is too long.
 fn left_out(
     directory: &ListedDirectory<'_>,
     recorded: &dyn Fn(&ObjectId) -> Option<LimitedBlob>,
     warnings: &mut Vec<RulesWarning>,
-) -> Option<LimitedBlob> {
+) -> Option<Option<LimitedBlob>> {
     let tracked = directory.tracked?;
     let file = tracked.file(tracked.position(FILE_NAME))?;
     let is_left_out = file.name() == FILE_NAME && file.is_left_out();
-    let contents = is_left_out.then(|| recorded(&file.id()))??;
-    if matches!(contents, LimitedBlob::TooLong) {
+    let contents = is_left_out.then(|| recorded(&file.id()))?;
+    if matches!(contents, Some(LimitedBlob::TooLong)) {
         warn_of_length(directory, warnings);
     }
     Some(contents)

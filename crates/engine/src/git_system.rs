@@ -32,6 +32,7 @@ use vigil_scan::{
 
 use crate::checked_out::checked_out;
 use crate::git_ignore_files::{self, Rules};
+use crate::session::missed_rules::MissedRules;
 use crate::status::Change;
 
 /// The length, in bytes, that no target of a symbolic link has (`PATH_MAX`, path_resolution(7)).
@@ -49,6 +50,8 @@ pub(crate) struct GitSystem<'a> {
     pub(crate) converter: &'a Converter,
     /// Collects the messages of filters and attributes.
     pub(crate) messages: &'a Messages,
+    /// Counts the objects that could not be read.
+    pub(crate) missed: &'a MissedRules,
     /// The ignore rules that apply to the whole working tree.
     pub(crate) ignore_rules: Arc<IgnoreRules>,
     /// The mtime of the index file.
@@ -136,17 +139,23 @@ impl System for GitSystem<'_> {
     }
 
     fn warnings_len(&self) -> usize {
-        self.messages.len()
+        self.messages
+            .len()
+            .saturating_add(self.missed.unread_count())
     }
 
     fn is_unchanged_link(&self, _: &BStr, target: &[u8], recorded: &ObjectId) -> bool {
         match self.objects.blob_shorter_than(recorded, LINK_LEN_MAX) {
             Some(LimitedBlob::Contents(contents)) => contents == target,
             Some(LimitedBlob::TooLong) => false,
-            // git would fetch it from a promisor remote. If it is lost, git calls the link changed.
+            // git would fetch it from a promisor remote.
+            None if !promisor::Remotes::of(&self.repository.config).is_empty() => {
+                vigil_objects::hash::hash_blob(recorded.kind(), target) == *recorded
+            }
+            // If it is lost, git calls the link changed.
             None => {
-                !promisor::Remotes::of(&self.repository.config).is_empty()
-                    && vigil_objects::hash::hash_blob(recorded.kind(), target) == *recorded
+                self.missed.note_unread();
+                false
             }
         }
     }

@@ -34,7 +34,7 @@ mod long;
 pub(crate) mod looked_at;
 mod looks;
 mod merged_in_conflict;
-mod missed_rules;
+pub(crate) mod missed_rules;
 mod monitored;
 mod nested_sessions;
 mod object_mode;

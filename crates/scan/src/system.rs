@@ -62,7 +62,8 @@ pub trait System: Sync {
         false
     }
 
-    /// The number of warnings so far. A comparison that causes a warning must be repeated, so that the warning is, too.
+    /// The number of warnings so far, and of records that could not be read. A comparison that causes one must be repeated, so that
+    /// the warning is, too; and the record may be readable the next time.
     fn warnings_len(&self) -> usize;
 
     /// Whether a symbolic link to `target`, found at `path`, would be recorded as `recorded`.

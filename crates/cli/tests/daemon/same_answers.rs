@@ -1,6 +1,7 @@
 //! `vigil status` answers the same with the daemon and without.
 
 use std::fs::File;
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use rustix::process::geteuid;
@@ -28,7 +29,7 @@ const FORMATS: [&[&str]; 15] = [
     &["--column", "-uall"],
 ];
 
-fn output_without_daemon(mut command: Command) -> TextOutput {
+fn output_without_daemon(command: &mut Command) -> TextOutput {
     command.env("VIGIL_NO_DAEMON", "1").output().unwrap().into()
 }
 
@@ -48,7 +49,7 @@ impl Sandbox {
         };
         let (answered, declined) = self.question_counts();
         let ours = TextOutput::from(command().output().unwrap());
-        let alone = output_without_daemon(command());
+        let alone = output_without_daemon(&mut command());
         assert_eq!(ours, alone, "{folder}: {arguments:?}");
         let after = self.question_counts();
         assert_eq!(
@@ -282,7 +283,7 @@ fn what_git_includes_by_the_shells_name_of_the_directory_is_included() {
     sandbox.git_in("work/sub", &["commit", "-q", "--allow-empty", "-m", "1"]);
     sandbox.git_in("work", &["add", "sub"]);
     sandbox.write("work/sub/new.o", "");
-    std::os::unix::fs::symlink(".", sandbox.path("linked")).unwrap();
+    symlink(".", sandbox.path("linked")).unwrap();
     let logical = sandbox.path("linked/work");
     let condition = format!("includeIf.gitdir:{}/.path", logical.display());
     let submodule_logical = logical.join("sub");
@@ -291,7 +292,7 @@ fn what_git_includes_by_the_shells_name_of_the_directory_is_included() {
         let mut command = sandbox.command(VIGIL, "work", &["prompt"]);
         command.env("PWD", pwd);
         if alone {
-            return output_without_daemon(command);
+            return output_without_daemon(&mut command);
         }
         command.output().unwrap().into()
     };
@@ -514,6 +515,47 @@ fn without_the_objects_of_head_the_errors_are_those_of_git() {
     move_away("shared/.git/objects/info/alternates");
     sandbox.git_in("work", &["gc", "-q"]);
     move_away("work/.git/objects/pack");
+}
+
+#[test]
+fn what_could_not_be_compared_with_is_compared_with_once_it_is_back() {
+    let sandbox = Sandbox::with_repository();
+    let in_work = |arguments: &[&str]| sandbox.git_in("work", arguments);
+    sandbox.write("work/lines", "one\r\ntwo\r\n");
+    sandbox.write("work/dir/.gitignore", "new\n");
+    let link = sandbox.path("work/link");
+    symlink("file", &link).unwrap();
+    in_work(&["add", "."]);
+    in_work(&["commit", "-qm", "second"]);
+    sandbox.write("work/.gitattributes", "lines text=auto\n");
+    in_work(&["update-index", "--skip-worktree", "dir/.gitignore"]);
+    std::fs::remove_file(sandbox.path("work/dir/.gitignore")).unwrap();
+    sandbox.write("work/dir/new", "");
+    let _serving = sandbox.serve();
+    for name in ["lines", "link", "dir/.gitignore"] {
+        let mut command = sandbox.command("git", "work", &["rev-parse", &format!(":{name}")]);
+        let id = TextOutput::from(command.output().unwrap()).stdout;
+        let id = id.trim();
+        let object = format!("work/.git/objects/{}/{}", &id[..2], &id[2..]);
+        let (object, away) = (sandbox.path(&object), sandbox.path("away"));
+        let same = || {
+            sandbox.assert_answered_as_by_git("work");
+            let status = |program| {
+                let mut command = sandbox.command(program, "work", &["status", "-s"]);
+                output_without_daemon(command.env("GIT_OPTIONAL_LOCKS", "0"))
+            };
+            assert_eq!(status(VIGIL), status("git"), "{name}");
+        };
+        std::fs::rename(&object, &away).unwrap();
+        // They are compared, since they are others than those that were added.
+        std::fs::rename(&link, sandbox.path("former")).unwrap();
+        symlink("file", &link).unwrap();
+        sandbox.write("work/lines", "one\r\ntwo\r\n");
+        wait_for_tick();
+        same();
+        std::fs::rename(&away, &object).unwrap();
+        same();
+    }
 }
 
 #[test]

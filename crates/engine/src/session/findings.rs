@@ -201,6 +201,7 @@ impl Session {
                 objects: &self.objects,
                 converter: &self.converter,
                 messages: &self.messages,
+                missed: &self.missed_rules,
                 ignore_rules,
                 index_written_at: index.file.written_at(),
                 stat_rules: self.settings.stat_rules,

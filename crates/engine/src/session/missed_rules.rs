@@ -1,7 +1,7 @@
 //! What an answer depends on and could not be read: attributes, and rules for submodules.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use gix_object::Kind;
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use vigil_model::ObjectId;
 /// Attributes that were asked for and could not be read (those of a tree that is missing, or an object that git exits over), and
 /// objects with attributes or with rules for submodules that are not here.
 #[derive(Debug, Default)]
-pub(super) struct MissedRules {
+pub(crate) struct MissedRules {
     /// The tree that attributes come from is missing.
     is_missing: AtomicBool,
     /// Attributes of that tree were asked for.
@@ -19,6 +19,8 @@ pub(super) struct MissedRules {
     /// Why git exits when it reads attributes.
     failure: Mutex<Option<objects::Error>>,
     absent: Mutex<Absent>,
+    /// As [`Self::unread_count`] returns it.
+    unread: AtomicUsize,
 }
 
 /// Objects that were asked for and are not here.
@@ -39,9 +41,21 @@ impl MissedRules {
 
     /// Notes that an object was asked for that is not here.
     pub(super) fn miss(&self, id: ObjectId) {
+        self.note_unread();
         let mut absent = self.absent.lock();
         absent.first.get_or_insert(id);
         absent.all.insert(id);
+    }
+
+    /// Notes that an object was asked for that is not here or cannot be read.
+    pub(crate) fn note_unread(&self) {
+        self.unread.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often an object was asked for that was not here or could not be read. It may be readable later, so no verdict that was
+    /// found meanwhile may be kept.
+    pub(crate) fn unread_count(&self) -> usize {
+        self.unread.load(Ordering::Relaxed)
     }
 
     /// Reads the blob that `find` finds. The first error is kept; git exits over it, so nothing is read after it.
