@@ -365,20 +365,22 @@ fn url_of(config: &Config, remote: &BStr) -> BString {
         .into()
 }
 
-/// Returns how far the commits or tags `ours` and `theirs` diverge, as (ahead, behind).
+/// Returns how far the commits or tags `ours` and `theirs` diverge, as (ahead, behind). `None` if one of them is missing or no
+/// commit.
 ///
 /// # Errors
-/// One of them is missing or no commit, or the history is broken.
-pub fn ahead_behind(objects: &Objects, ours: &oid, theirs: &oid) -> Result<(usize, usize), Error> {
-    match distance(
-        objects,
-        Some(ours.to_owned()),
-        Some(theirs.to_owned()),
-        true,
-    )? {
-        Distance::Counted { ahead, behind } => Ok((ahead, behind)),
-        Distance::Gone | Distance::Equal | Distance::Different => Ok((0, 0)),
-    }
+/// The history is broken, or an object is damaged.
+pub fn ahead_behind(
+    objects: &Objects,
+    ours: &oid,
+    theirs: &oid,
+) -> Result<Option<(usize, usize)>, Error> {
+    let [ours, theirs] = [ours, theirs].map(|id| Some(id.to_owned()));
+    Ok(match distance(objects, ours, theirs, true)? {
+        Distance::Counted { ahead, behind } => Some((ahead, behind)),
+        Distance::Equal | Distance::Different => Some((0, 0)),
+        Distance::Gone => None,
+    })
 }
 
 #[cfg(test)]

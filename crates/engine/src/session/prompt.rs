@@ -84,6 +84,7 @@ impl Session {
             of_work_tree = Some(question);
         }
         let mut references = vec![BString::from("logs/refs/stash")];
+        let mut are_counted = true;
         if let Head::Branch { name, id } = &head {
             prompt.branch = name.strip_prefix(b"refs/heads/").unwrap_or_default().into();
             let upstream = branches::tracked_branch(&self.repository, &self.refs, name.as_bstr())?;
@@ -91,8 +92,8 @@ impl Session {
             references.push(name.clone());
             let remotes = [&upstream, &push].into_iter().flatten();
             references.extend(remotes.map(|remote| remote.reference.clone()));
-            prompt.upstream = self.describe(upstream, *id)?;
-            prompt.push = self.describe(push, *id)?;
+            prompt.upstream = self.describe(upstream, *id, &mut are_counted)?;
+            prompt.push = self.describe(push, *id, &mut are_counted)?;
         }
         prompt.stashes = self.refs.stash_count()?;
         if let Some(id) = prompt.commit {
@@ -117,9 +118,10 @@ impl Session {
             prompt.commit_summary = summary.clone();
             self.prompt.commit = Some((id, encoding, summary));
         }
-        // An operation in progress has files of its own, and so have tags that lead nowhere.
+        // An operation in progress has files of its own, and so have tags that lead nowhere and commits that are not here.
         let is_by_folders = self.prompt.idle_git_dir.is_some()
             && self.tags.is_settled()
+            && are_counted
             && self.refs.unread_count() == unread_before;
         if let Some(of_work_tree) = of_work_tree {
             let watch = self.repository_watch.as_mut();
@@ -148,18 +150,22 @@ impl Session {
         Ok(())
     }
 
+    /// Describes how `remote` differs from `ours`. Clears `are_counted` if a commit is not here.
     fn describe(
         &self,
         remote: Option<Remote>,
         ours: Option<ObjectId>,
+        are_counted: &mut bool,
     ) -> Result<Option<RemoteBranch>, SessionError> {
         let Some(remote) = remote else {
             return Ok(None);
         };
-        let (ahead, behind) = match ours {
+        let counted = match ours {
             Some(ours) => branches::ahead_behind(&self.objects, &ours, &remote.id)?,
-            None => (0, 0),
+            None => Some((0, 0)),
         };
+        *are_counted &= counted.is_some();
+        let (ahead, behind) = counted.unwrap_or_default();
         Ok(Some(RemoteBranch {
             branch: remote.branch,
             remote: remote.remote,

@@ -381,3 +381,23 @@ fn watching_is_retried_less_and_less_often() {
     refused.note(false);
     assert!(refused.may_try());
 }
+
+#[test]
+fn commits_are_counted_as_soon_as_they_are_here() {
+    let sandbox = repository();
+    let theirs = sandbox.git(["commit-tree", "-m", "x", "-p", "HEAD", "HEAD^{tree}"]);
+    let theirs = theirs.trim();
+    sandbox.git(["update-ref", "refs/remotes/origin/main", theirs]);
+    let (fan, rest) = theirs.split_at(2);
+    let object = git_path(&sandbox, "objects").join(fan).join(rest);
+    let away = sandbox.top().join("away");
+    fs::rename(&object, &away).unwrap();
+    let mut session = open_watched(&sandbox.top());
+    let behind = |prompt: Prompt| prompt.upstream.unwrap().behind;
+    for _ in 0..3 {
+        assert_eq!(behind(ask(&mut session).0), 0);
+    }
+    fs::rename(&away, &object).unwrap();
+    assert_eq!(behind(ask(&mut session).0), 1);
+    assert_eq!(behind(ask_until_still(&mut session)), 1);
+}
