@@ -24,6 +24,8 @@ pub struct ObjectStore {
     folders: ObjectFolders,
     /// The repository's own folder, then the alternates, those that were added later last.
     pub(super) dirs: ObjectDirs,
+    /// Whether a folder that is named as an alternate was not there, or a list of them could not be read.
+    lacks_alternates: bool,
     /// Held while alternates are added.
     adding: Mutex<()>,
     pub(super) packs: Packs,
@@ -63,11 +65,14 @@ impl ObjectStore {
     /// Finds the folders. Nothing is listed or opened before it is needed. git's messages are appended to `messages`, line
     /// by line.
     pub fn open(folders: &ObjectFolders, messages: &mut Vec<String>) -> Self {
+        let before = messages.len();
+        let dirs = alternates::dirs(folders, messages).into();
         Self {
             hash: folders.hash,
             empty_tree: ObjectId::empty_tree(folders.hash),
             folders: folders.clone(),
-            dirs: alternates::dirs(folders, messages).into(),
+            dirs,
+            lacks_alternates: messages.len() > before,
             adding: Mutex::default(),
             packs: RwLock::default(),
             promisor: folders.promisor.clone(),
@@ -109,9 +114,9 @@ impl ObjectStore {
     }
 
     /// Whether packs may be gone or the alternates may have changed, so that objects may be found that git does not find, or
-    /// lists of alternates are not complained about that git would complain about.
+    /// lists of alternates are not complained about that git would complain about; or an alternate that was not there may be by now.
     pub fn is_outdated(&self) -> bool {
-        self.dirs.iter().any(ObjectDir::is_outdated)
+        self.lacks_alternates || self.dirs.iter().any(ObjectDir::is_outdated)
     }
 
     /// Whether the alternates may have changed.

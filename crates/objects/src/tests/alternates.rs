@@ -1,6 +1,7 @@
 //! Folders named as alternates.
 
 use vigil_model::quote::unquote;
+use vigil_testkit::clock::wait_for_tick;
 
 use super::*;
 
@@ -68,6 +69,21 @@ fn alternates_are_added_while_objects_are_read() {
     fs::remove_file(&list).unwrap();
     assert!(store.has_other_alternates());
     assert!(messages.is_empty());
+}
+
+#[test]
+fn a_store_is_outdated_as_long_as_an_alternate_is_not_there() {
+    let (own, far) = (Sandbox::new(HashKind::Sha1), Sandbox::new(HashKind::Sha1));
+    let list = own.objects().join("info/alternates");
+    fs::write(list, far.objects().to_str().unwrap()).unwrap();
+    let is_outdated = || ObjectStore::open(&own.folders(), &mut Vec::new()).is_outdated();
+    wait_for_tick();
+    let away = far.top().join("away");
+    assert!(!is_outdated());
+    fs::rename(far.objects(), &away).unwrap();
+    assert!(is_outdated());
+    fs::rename(&away, far.objects()).unwrap();
+    assert!(!is_outdated());
 }
 
 /// Quotes, comments and errors in them.
