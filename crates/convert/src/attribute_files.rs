@@ -77,9 +77,6 @@ pub enum Error {
         /// Its value.
         value: BString,
     },
-    /// `core.attributesFile` begins with `~` and there is no home directory.
-    #[error("failed to expand user dir in: '{}'", raw(.0))]
-    NoHome(BString),
 }
 
 /// Returns git's name for `info/attributes`: relative to the top of the working tree, if the repository is inside it.
@@ -97,37 +94,21 @@ fn info_origin(repository: &Repository) -> BString {
 
 /// Returns `core.attributesFile`, or the default below `XDG_CONFIG_HOME` or `HOME`.
 fn user_file(repository: &Repository) -> Result<Option<PathBuf>, Error> {
-    let environment = &repository.environment;
-    let home = environment.get("HOME");
-    let Some(value) = repository.config.string("core.attributesfile") else {
-        let directory = environment
-            .get("XDG_CONFIG_HOME")
-            .filter(|directory| !directory.is_empty());
-        return Ok(match (directory, home) {
-            (Some(directory), _) => Some(to_path(&[directory, b"/git/attributes"])),
-            (None, Some(home)) => Some(to_path(&[home, b"/.config/git/attributes"])),
-            (None, None) => None,
-        });
-    };
-    let (value, optional) = match value.strip_prefix(b":(optional)") {
-        Some(value) => (value, true),
-        None => (value.as_slice(), false),
-    };
-    let path = match (value.strip_prefix(b"~"), home) {
-        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with(b"/") => {
-            to_path(&[home, rest])
-        }
-        (Some(_), _) => return Err(Error::NoHome(value.into())),
+    if let Some(path) = repository.config.path("core.attributesfile")? {
         // Relative to the top of the working tree, which is git's working directory.
-        (None, _) => match &repository.work_tree {
-            Some(top) => top.join(to_path(&[value])),
-            None => repository.git_dir.join(to_path(&[value])),
-        },
-    };
-    if value.is_empty() || (optional && !path.exists()) {
-        return Ok(None);
+        let directory = repository.work_tree.as_ref().unwrap_or(&repository.git_dir);
+        let is_named = !path.as_os_str().is_empty();
+        return Ok(is_named.then(|| directory.join(path)));
     }
-    Ok(Some(path))
+    let environment = &repository.environment;
+    let directory = environment
+        .get("XDG_CONFIG_HOME")
+        .filter(|directory| !directory.is_empty());
+    Ok(match (directory, environment.get("HOME")) {
+        (Some(directory), _) => Some(to_path(&[directory, b"/git/attributes"])),
+        (None, Some(home)) => Some(to_path(&[home, b"/.config/git/attributes"])),
+        (None, None) => None,
+    })
 }
 
 fn to_path(parts: &[&[u8]]) -> PathBuf {
@@ -150,6 +131,10 @@ mod tests {
     use super::*;
 
     fn of(variables: &[(&str, &str)]) -> Result<AttributeFiles, Error> {
+        of_config(variables, b"")
+    }
+
+    fn of_config(variables: &[(&str, &str)], text: &[u8]) -> Result<AttributeFiles, Error> {
         let variables = variables
             .iter()
             .map(|(name, value)| ((*name).into(), (*value).into()));
@@ -168,10 +153,28 @@ mod tests {
             ref_format: vigil_git::repository::RefFormat::Files,
             ref_dir: "/main/.git/worktrees/w".into(),
             common_ref_dir: "/main/.git".into(),
-            config: config::Config::default(),
+            config: config::Config::from_bytes(text, "file x").unwrap(),
             environment: Environment::new(variables, "/top"),
             superprojects: Vec::new(),
         })
+    }
+
+    #[test]
+    fn the_users_file_is_the_one_that_is_named_unless_it_is_optional_and_missing() {
+        for (value, expected) in [
+            ("/own", Some("/own")),
+            ("own", Some("/top/own")),
+            (
+                ":(optional)/no/such/file",
+                Some("/home/x/.config/git/attributes"),
+            ),
+            (":(optional)/", Some("/")),
+            ("", None),
+        ] {
+            let text = format!("[core]\nattributesFile = {value}\n");
+            let settings = of_config(&[("HOME", "/home/x")], text.as_bytes()).unwrap();
+            assert_eq!(settings.user_file, expected.map(PathBuf::from), "{value}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use vigil_model::raw_text::raw;
 use vigil_stamp::paths::{bytes_of, path_of};
 
 use self::branch::Branch;
+use self::optional::OptionalFile;
 use self::place::PlacePattern;
 use self::recorded_file::RecordedFile;
 use crate::environment::Environment;
@@ -17,6 +18,7 @@ pub(crate) mod branch;
 mod error;
 pub(crate) mod fsync;
 pub(crate) mod load;
+mod optional;
 pub(crate) mod parameters;
 pub(crate) mod parse;
 mod place;
@@ -210,6 +212,8 @@ pub struct Config {
     files: Vec<BString>,
     home: Option<BString>,
     sources: Vec<RecordedFile>,
+    /// By what follows the mark in the value.
+    optional: HashMap<BString, OptionalFile>,
     branch: Option<Branch>,
     /// Conditions about a directory, each with its relative name, that did not hold.
     elsewhere: Vec<(PlacePattern, BString)>,
@@ -362,23 +366,42 @@ impl Config {
 
     /// Reads `value` as [`Config::path`] does.
     pub(crate) fn path_from(&self, value: &BStr) -> Result<Option<PathBuf>, Error> {
-        use vigil_stamp::paths::is_missing;
-        let (is_optional, value) = match value.strip_prefix(b":(optional)") {
+        let (is_optional, value) = match value.strip_prefix(optional::MARK) {
             Some(rest) => (true, rest.as_bstr()),
             None => (false, value),
         };
-        let home = self.home.as_ref().map(|home| home.as_bstr());
-        let path = value::interpolate(home, value).ok_or_else(|| {
+        let path = self.expanded(value).ok_or_else(|| {
             Error::Bad(format!(
                 "failed to expand user dir in: '{value}'",
                 value = raw(value)
             ))
         })?;
-        let path = path_of(&path);
-        if is_optional && vigil_linux::stat::stat_path(path).is_err_and(is_missing) {
-            return Ok(None);
-        }
-        Ok(Some(path.to_owned()))
+        let is_missing = || match self.optional.get(value) {
+            Some(known) => known.is_missing,
+            None => OptionalFile::look(path.clone()).is_missing,
+        };
+        Ok(match is_optional && is_missing() {
+            true => None,
+            false => Some(path),
+        })
+    }
+
+    /// Returns the path that `value` names; `None` if it is in a home directory that is not known.
+    fn expanded(&self, value: &BStr) -> Option<PathBuf> {
+        let home = self.home.as_ref().map(|home| home.as_bstr());
+        let path = value::interpolate(home, value)?;
+        Some(path_of(&path).to_owned())
+    }
+
+    /// Looks at the files that are named as optional, by names relative to `directory`.
+    fn look_at_optional(&mut self, directory: &Path) {
+        let values = self.entries.iter().filter_map(|entry| entry.value.as_ref());
+        let names = values.filter_map(|value| value.strip_prefix(optional::MARK));
+        let looks = names.filter_map(|name| {
+            let path = self.expanded(name.as_bstr())?;
+            Some((name.into(), OptionalFile::look(directory.join(path))))
+        });
+        self.optional = looks.collect();
     }
 
     /// The last value of `section.subsection.name` where the subsection may hold any bytes.
@@ -434,7 +457,7 @@ impl Config {
 
     /// Whether every file read to build this configuration (or to find the repository) still says the same.
     ///
-    /// Costs one `stat(2)` per file, and another read of each file that had changed too recently when it was first read.
+    /// That includes files that are named as optional. Costs one `stat(2)` per file, and another read of each file that had changed too recently when it was first read.
     pub fn is_fresh(&self) -> bool {
         self.is_fresh_except(|_| false)
     }
@@ -454,7 +477,9 @@ impl Config {
     /// As [`Self::is_fresh`], but takes for granted that files for which `is_same` holds say the same.
     pub(crate) fn is_fresh_except(&self, is_same: impl Fn(&Path) -> bool) -> bool {
         let is_fresh = |file: &RecordedFile| is_same(file.path()) || file.is_fresh();
-        self.sources.iter().all(is_fresh) && self.branch.as_ref().is_none_or(Branch::is_fresh)
+        self.sources.iter().all(is_fresh)
+            && self.optional.values().all(OptionalFile::is_fresh)
+            && self.branch.as_ref().is_none_or(Branch::is_fresh)
     }
 }
 

@@ -174,6 +174,7 @@ impl<'a> RecordingReader<'a> {
                 config.sources = self.sources;
                 config.messages = self.messages;
                 config.messages.extend(fsync::warnings(&config));
+                config.look_at_optional(dirs.directory);
                 Ok(config)
             }
             Err(error) => Err(error.after(self.messages)),

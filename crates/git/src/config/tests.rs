@@ -308,6 +308,28 @@ fn the_branch_is_watched_where_it_counts() {
 }
 
 #[test]
+fn a_file_that_is_named_as_optional_counts_from_when_it_is_there() {
+    let sandbox = sandbox();
+    let settings = "[a]\nhome=:(optional)~/x\ntop=:(optional)x\n";
+    sandbox.write("home/.gitconfig", settings);
+    sandbox.write("main/below/y", "");
+    let read = || open(&sandbox.with(&[], "main/below")).config;
+    for (file, key) in [("home/x", "a.home"), ("main/x", "a.top")] {
+        let config = read();
+        assert_eq!(config.path(key), Ok(None));
+        assert!(config.is_fresh());
+        sandbox.write(file, "");
+        assert!(!config.is_fresh());
+        let config = read();
+        assert!(config.path(key).unwrap().is_some() && config.is_fresh());
+        sandbox.write(file, "changed");
+        assert!(config.is_fresh());
+        std::fs::remove_file(sandbox.root.join(file)).unwrap();
+        assert!(!config.is_fresh());
+    }
+}
+
+#[test]
 fn values_have_types() {
     let text = b"[a]\nyes\nsize=1k\nword=x\npath=~/x\noptional=:(optional)/none/x\nempty=\n";
     let config = Config::from_bytes(text, "name").unwrap();

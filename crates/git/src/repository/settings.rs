@@ -262,7 +262,11 @@ impl Settings {
             b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
             b"diff.dirstat" => self.warnings.extend(dirstat::warning(entry.required()?)),
             b"diff.submodule" => self.warnings.extend(unknown_submodule_format(entry)?),
-            b"diff.orderfile" => self.order_file = config.path_of(entry)?,
+            b"diff.orderfile" => {
+                // One that is optional and missing leaves an earlier one in force.
+                let named = config.path_of(entry)?;
+                self.order_file = named.or_else(|| self.order_file.take());
+            }
             // Only checked here: the value is used where the state is looked up.
             b"vigil.statefile" => {
                 entry.boolean()?;
