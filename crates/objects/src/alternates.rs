@@ -2,7 +2,7 @@
 //! names, recursively (gitrepository-layout(5)).
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -50,9 +50,36 @@ pub struct ObjectFolders {
     pub promisor: Option<Arc<dyn FetchMissing>>,
 }
 
-/// Returns the folders in the order in which they are searched.
-pub(super) fn dirs(object_folders: &ObjectFolders, messages: &mut Vec<String>) -> Vec<ObjectDir> {
-    let mut first: Vec<PathBuf> = paths(&object_folders.alternates, b':')
+/// A folder that is named as an alternate.
+struct Named {
+    /// Its path, without symbolic links.
+    folder: PathBuf,
+    /// Its path as it is named, from where it starts.
+    path: PathBuf,
+}
+
+/// Where an alternate was found, by the path that was looked up.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    /// Its device and inode.
+    id: (u64, u64),
+}
+
+impl Place {
+    /// Whether nothing or another folder is there by now. The list that names it does not change by that: a disk may be away, or a
+    /// symbolic link on the way may lead elsewhere.
+    pub(super) fn is_another(&self) -> bool {
+        !stat_path(&self.path).is_ok_and(|stat| (stat.dev, stat.ino) == self.id)
+    }
+}
+
+/// Returns the folders in the order in which they are searched, and where the alternates were found.
+pub(super) fn dirs(
+    object_folders: &ObjectFolders,
+    messages: &mut Vec<String>,
+) -> (Vec<ObjectDir>, Vec<Place>) {
+    let mut first: Vec<Named> = paths(&object_folders.alternates, b':')
         .filter_map(|path| {
             // In messages, git leaves these paths as they are.
             let shown = path_of(path.as_bstr());
@@ -72,9 +99,10 @@ pub(super) fn dirs(object_folders: &ObjectFolders, messages: &mut Vec<String>) -
         },
         known: HashSet::from([object_folders.folder.clone()]),
         folders: vec![(object_folders.folder.clone(), seen)],
+        places: HashMap::new(),
     };
-    for folder in first {
-        folders.add(folder, 0, messages);
+    for named in first {
+        folders.add(named, 0, messages);
     }
     let shown = |folder: &Path| {
         let below = object_folders
@@ -85,12 +113,14 @@ pub(super) fn dirs(object_folders: &ObjectFolders, messages: &mut Vec<String>) -
     };
     let uses_midx = object_folders.uses_multi_pack_index;
     let mut own = Some(object_folders.shown.clone());
-    let folders = folders.folders.into_iter().map(|(folder, seen)| {
+    let dirs = folders.folders.into_iter().map(|(folder, seen)| {
         // The repository's own is the first.
         let shown = own.take().unwrap_or_else(|| shown(&folder));
         ObjectDir::new(folder, seen, shown, object_folders.hash, uses_midx)
     });
-    folders.collect()
+    let places = folders.places.into_iter();
+    let places = places.map(|(path, id)| Place { path, id });
+    (dirs.collect(), places.collect())
 }
 
 struct Folders {
@@ -100,17 +130,21 @@ struct Folders {
     known: HashSet<PathBuf>,
     /// Each folder, with an observation of its list of alternates.
     folders: Vec<(PathBuf, Observation)>,
+    /// The paths of all folders that are named, with their devices and inodes.
+    places: HashMap<PathBuf, (u64, u64)>,
 }
 
 impl Folders {
-    fn add(&mut self, folder: PathBuf, depth: usize, messages: &mut Vec<String>) {
-        if !stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
+    fn add(&mut self, named: Named, depth: usize, messages: &mut Vec<String>) {
+        let Named { folder, path } = named;
+        let Some(stat) = stat_path(&folder).ok().filter(|stat| stat.is_dir()) else {
             messages.push(format!(
                 "error: object directory {} does not exist; check .git/objects/info/alternates",
                 raw_path(&folder)
             ));
             return;
-        }
+        };
+        self.places.insert(path, (stat.dev, stat.ino));
         if self.own.as_ref() == Some(&folder) || !self.known.insert(folder.clone()) {
             return;
         }
@@ -123,19 +157,15 @@ impl Folders {
             ));
             return;
         }
-        for folder in below {
-            self.add(folder, depth + 1, messages);
+        for named in below {
+            self.add(named, depth + 1, messages);
         }
     }
 }
 
 /// Reads the list of alternates in `folder`. Returns an observation of it from before it was read, and the
 /// folders that it names.
-fn alternates(
-    folder: &Path,
-    shown: &str,
-    messages: &mut Vec<String>,
-) -> (Observation, Vec<PathBuf>) {
+fn alternates(folder: &Path, shown: &str, messages: &mut Vec<String>) -> (Observation, Vec<Named>) {
     let before = now();
     let opened = file::open(&folder.join(ALTERNATES));
     let stat = opened.as_ref().map(|file| stat_fd(file.as_fd()).ok());
@@ -191,10 +221,13 @@ fn paths(list: &[u8], separator: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
     each.filter(|path| !path.is_empty())
 }
 
-/// Returns `path`, which may start from `base`, without symbolic links. A message calls it `shown`.
-fn resolved(base: &Path, path: &[u8], shown: &Path, messages: &mut Vec<String>) -> Option<PathBuf> {
+/// Finds the folder at `path`, which may start from `base`. A message calls it `shown`.
+fn resolved(base: &Path, path: &[u8], shown: &Path, messages: &mut Vec<String>) -> Option<Named> {
     match real_path(base, path) {
-        Ok(path) => Some(path),
+        Ok(folder) => Some(Named {
+            folder,
+            path: base.join(path_of(path)),
+        }),
         Err(_) => {
             messages.push(format!(
                 "error: unable to normalize alternate object path: {}",

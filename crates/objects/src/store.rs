@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use gix_hash::{Kind as HashKind, ObjectId, oid};
 use parking_lot::{Mutex, RwLock};
 
-use super::alternates::{self, ObjectFolders};
+use super::alternates::{self, ObjectFolders, Place};
 use super::error::{Error, Reason, error};
 use super::location::{Location, ObjectPlace};
 use super::loose::Loose;
@@ -26,6 +26,8 @@ pub struct ObjectStore {
     pub(super) dirs: ObjectDirs,
     /// Whether a folder that is named as an alternate was not there, or a list of them could not be read.
     lacks_alternates: bool,
+    /// Where the alternates were, those that were added later not among them.
+    places: Vec<Place>,
     /// Held while alternates are added.
     adding: Mutex<()>,
     pub(super) packs: Packs,
@@ -66,13 +68,14 @@ impl ObjectStore {
     /// by line.
     pub fn open(folders: &ObjectFolders, messages: &mut Vec<String>) -> Self {
         let before = messages.len();
-        let dirs = alternates::dirs(folders, messages).into();
+        let (dirs, places) = alternates::dirs(folders, messages);
         Self {
             hash: folders.hash,
             empty_tree: ObjectId::empty_tree(folders.hash),
             folders: folders.clone(),
-            dirs,
+            dirs: dirs.into(),
             lacks_alternates: messages.len() > before,
+            places,
             adding: Mutex::default(),
             packs: RwLock::default(),
             promisor: folders.promisor.clone(),
@@ -114,9 +117,12 @@ impl ObjectStore {
     }
 
     /// Whether packs may be gone or the alternates may have changed, so that objects may be found that git does not find, or
-    /// lists of alternates are not complained about that git would complain about; or an alternate that was not there may be by now.
+    /// lists of alternates are not complained about that git would complain about; or an alternate that was not there may be by now,
+    /// or the other way round. What was added later made a list change, which is noticed by itself.
     pub fn is_outdated(&self) -> bool {
-        self.lacks_alternates || self.dirs.iter().any(ObjectDir::is_outdated)
+        self.lacks_alternates
+            || self.places.iter().any(Place::is_another)
+            || self.dirs.iter().any(ObjectDir::is_outdated)
     }
 
     /// Whether the alternates may have changed.
@@ -137,7 +143,7 @@ impl ObjectStore {
         }
         let _adding = self.adding.lock();
         // git complains when it first reads the lists.
-        let read = alternates::dirs(&self.folders, &mut Vec::new());
+        let (read, _) = alternates::dirs(&self.folders, &mut Vec::new());
         let mut added = Vec::new();
         for dir in read {
             let mut known = self.dirs.iter();

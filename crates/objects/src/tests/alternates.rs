@@ -1,5 +1,7 @@
 //! Folders named as alternates.
 
+use std::os::unix::fs::symlink;
+
 use vigil_model::quote::unquote;
 use vigil_testkit::clock::wait_for_tick;
 
@@ -84,6 +86,30 @@ fn a_store_is_outdated_as_long_as_an_alternate_is_not_there() {
     assert!(is_outdated());
     fs::rename(&away, far.objects()).unwrap();
     assert!(!is_outdated());
+}
+
+/// The lists that name the alternates stay as they are.
+#[test]
+fn a_store_is_outdated_once_an_alternate_is_another_folder() {
+    let sandboxes = [HashKind::Sha1; 4].map(Sandbox::new);
+    let [own, near, far, other] = &sandboxes;
+    let link = near.top().join("link");
+    symlink(far.objects(), &link).unwrap();
+    for (of, named) in [(own, near.objects()), (near, link.clone())] {
+        let list = of.objects().join("info/alternates");
+        fs::write(list, named.to_str().unwrap()).unwrap();
+    }
+    wait_for_tick();
+    let open = || ObjectStore::open(&own.folders(), &mut Vec::new());
+    let store = open();
+    assert!(!store.is_outdated());
+    fs::remove_file(&link).unwrap();
+    symlink(other.objects(), &link).unwrap();
+    assert!(store.is_outdated());
+    let store = open();
+    assert!(!store.is_outdated());
+    fs::rename(other.objects(), other.top().join("away")).unwrap();
+    assert!(store.is_outdated());
 }
 
 /// Quotes, comments and errors in them.
