@@ -435,18 +435,21 @@ impl Session {
         self.refs.take_shortage()
     }
 
-    /// Drops the pending messages, since there is no place for them.
+    /// Drops the pending messages, since there is no place for them. What is said of the folders of objects is said with each answer.
     fn drop_messages(&mut self) {
-        self.has_dropped_messages |= !self.take_messages().is_empty();
+        self.has_dropped_messages |= self.take_messages_said_once().next().is_some();
     }
 
     /// Takes the messages of attributes, filters and submodules since the last answer, each a whole line.
     pub fn take_messages(&self) -> Vec<BString> {
         let messages = self.objects.opening_messages().into_iter();
         let messages = messages.map(|line| text_bytes(&line));
-        messages
-            .chain(self.messages.take())
-            .chain(self.said_in_submodules.take())
-            .collect()
+        messages.chain(self.take_messages_said_once()).collect()
+    }
+
+    /// Takes those that are not said again.
+    fn take_messages_said_once(&self) -> impl Iterator<Item = BString> + use<> {
+        let said = self.messages.take().into_iter();
+        said.chain(self.said_in_submodules.take())
     }
 }

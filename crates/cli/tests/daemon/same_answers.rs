@@ -571,6 +571,30 @@ fn alternates_that_are_not_there_are_reported_as_soon_as_they_are_listed() {
     sandbox.assert_same_without_daemon("work", &["-s"], &[]);
 }
 
+/// A prompt has no place for what is said of them.
+#[test]
+fn alternates_are_reported_only_while_they_are_not_there_whatever_prompts_were_told() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.git_in(".", &["clone", "-q", "--bare", "work", "far"]);
+    let (far, away) = (sandbox.path("far"), sandbox.path("away"));
+    let list = format!("{}\n", far.join("objects").display());
+    sandbox.write("work/.git/objects/info/alternates", &list);
+    let mut daemon = sandbox.command(VIGIL, "", &["daemon", "run"]);
+    daemon.env("VIGIL_DAEMON_REST_S", "0");
+    let _serving = RunningDaemon::start(daemon);
+    let is_served = || {
+        let mut prompt = sandbox.command(VIGIL, "work", &["prompt"]);
+        assert!(prompt.output().unwrap().status.success());
+        sandbox.assert_same_without_daemon("work", &["-s"], &[])
+    };
+    for round in 0..2 {
+        assert!(is_served(), "{round}");
+        std::fs::rename(&far, &away).unwrap();
+        assert!(!is_served());
+        std::fs::rename(&away, &far).unwrap();
+    }
+}
+
 #[test]
 fn packs_that_cannot_be_listed_are_reported_until_they_can() {
     let sandbox = Sandbox::with_repository();
