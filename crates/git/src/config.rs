@@ -457,7 +457,8 @@ impl Config {
 
     /// Whether every file read to build this configuration (or to find the repository) still says the same.
     ///
-    /// That includes files that are named as optional. Costs one `stat(2)` per file, and another read of each file that had changed too recently when it was first read.
+    /// That includes files that are named as optional. Costs one `stat(2)` per file, and another read of each file that had changed
+    /// too recently when it was first read.
     pub fn is_fresh(&self) -> bool {
         self.is_fresh_except(|_| false)
     }
