@@ -32,8 +32,8 @@ pub enum Expected {
     Unknown,
 }
 
-/// git's answers, by the top of the working tree.
-pub type GitAnswers = BTreeMap<Vec<u8>, Expected>;
+/// git's answers, by the git directory and the top of the working tree.
+pub type GitAnswers = BTreeMap<(Option<Vec<u8>>, Vec<u8>), Expected>;
 
 /// Runs git in one directory.
 struct GitRunner<'a> {
@@ -183,11 +183,13 @@ pub fn cached_response(
             Some(_) => Expected::Unknown,
         });
     };
-    if let Some(expected) = known.get(&workdir) {
+    // Two repositories may name the same working tree.
+    let repository = (git.line(&["rev-parse", "--absolute-git-dir"])?, workdir);
+    if let Some(expected) = known.get(&repository) {
         return Ok(expected.clone());
     }
-    let expected = response_in(&git, &workdir, options)?;
-    known.insert(workdir, expected.clone());
+    let expected = response_in(&git, &repository.1, options)?;
+    known.insert(repository, expected.clone());
     Ok(expected)
 }
 
