@@ -2,8 +2,8 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{SendError, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -78,8 +78,8 @@ pub trait StatusWriter: Send + Sync {
 /// Answers the questions of all connections.
 pub(crate) struct Answers {
     writer: Box<dyn StatusWriter>,
-    /// Hears of changes in all working copies. `None` if this user can have no inotify(7) instance.
-    watcher: Option<Arc<Watcher>>,
+    /// Hears of changes in all working copies. Empty as long as this user can have no inotify(7) instance.
+    watcher: OnceLock<Arc<Watcher>>,
     sessions: Sessions,
     /// The sockets at which git asks its monitor.
     git_sockets: GitSockets,
@@ -121,7 +121,10 @@ impl Answers {
     ) -> Result<Self, Errno> {
         Ok(Self {
             writer,
-            watcher: Watcher::new().ok().map(Arc::new),
+            watcher: Watcher::new()
+                .map(Arc::new)
+                .map(OnceLock::from)
+                .unwrap_or_default(),
             sessions: Sessions::default(),
             git_sockets: GitSockets::new()?,
             open_questions: OpenQuestions::default(),
@@ -247,7 +250,7 @@ impl Answers {
 
     /// Makes git hear that everything may have changed in the working tree at `top`, whatever it was told before.
     pub(crate) fn report_everything_to_git(&self, top: &Path) {
-        if let (Some(watcher), Ok(stat)) = (&self.watcher, stat_path(top)) {
+        if let (Some(watcher), Ok(stat)) = (self.watcher(), stat_path(top)) {
             watcher.report_everything((stat.dev, stat.ino));
         }
     }
@@ -273,7 +276,23 @@ impl Answers {
 
     /// What hears of changes.
     pub(crate) fn watcher(&self) -> Option<&Watcher> {
-        self.watcher.as_deref()
+        self.watcher.get().map(Arc::as_ref)
+    }
+
+    /// Waits for what hears of changes.
+    pub(crate) fn wait_for_watcher(&self) -> &Watcher {
+        self.watcher.wait()
+    }
+
+    /// Begins to hear of changes if that was not possible before: another program may have given an inotify(7) instance back.
+    fn try_to_watch(&self) {
+        if self.watcher.get().is_none()
+            && let Ok(watcher) = Watcher::new()
+            && self.watcher.set(Arc::new(watcher)).is_ok()
+        {
+            // The sessions so far hear of nothing.
+            self.sessions.drop_idle(Duration::ZERO);
+        }
     }
 
     fn try_status(&self, question: &StatusQuestion) -> Result<Answer, Declined> {
@@ -332,7 +351,7 @@ impl Answers {
         let key = of_mercurial(&question.directory);
         let key = key.ok_or_else(|| declined("there is no repository"))?;
         let open = || {
-            let copy = HgWorkingCopy::watched_by(self.watcher.clone());
+            let copy = HgWorkingCopy::watched_by(self.watcher.get().cloned());
             Ok(WorkingCopy::Mercurial(Box::new(copy)))
         };
         let (printed, slot) = self.answer_by(key, open, |copy, _| {
@@ -423,7 +442,7 @@ impl Answers {
     /// Opens a session as [`open`] does, and has its working tree watched.
     fn open(&self, environment: &Environment, location: &Location) -> Result<Session, Declined> {
         let mut session = open(environment, location)?;
-        if let Some(watcher) = &self.watcher {
+        if let Some(watcher) = self.watcher.get() {
             session.watch_by(watcher.clone());
         }
         if mounts::can_be_unmounted(&session.repository().common_dir, environment) {
@@ -509,7 +528,7 @@ impl Answers {
 
     /// The number of watched folders.
     pub(crate) fn watches(&self) -> usize {
-        self.watcher.as_ref().map_or(0, |watcher| watcher.watches())
+        self.watcher().map_or(0, Watcher::watches)
     }
 
     fn answer<T>(
@@ -536,6 +555,7 @@ impl Answers {
 
     /// Returns the slot for `key`. If nothing was kept before, the thread that works ahead did not know when to take a sample.
     fn slot(&self, key: Key) -> Arc<Slot> {
+        self.try_to_watch();
         let was_empty = self.sessions.is_empty();
         let slot = self.sessions.slot(key);
         if was_empty {

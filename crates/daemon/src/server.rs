@@ -167,8 +167,7 @@ impl Server {
         let host = self.host.clone();
         // Without this thread, each question does its own work, and those that wait for changes look for them by themselves.
         let ahead = thread_builder().name("ahead".to_owned()).spawn(move || {
-            work_ahead::run(host.answers(), &|deputy| host.inform_and_audit(deputy));
-            host.inform_nobody();
+            work_ahead::run(host.answers(), &|deputy| host.inform_and_audit(deputy))
         });
         if ahead.is_err() {
             self.host.inform_nobody();

@@ -14,12 +14,10 @@ const BURST: Duration = Duration::from_millis(10);
 /// The pause after waiting for changes failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Works ahead for `answers`; returns only if nothing tells of changes. `tell` informs the subscribers of changes, and returns when
+/// Works ahead for `answers`, as soon as something tells of changes. `tell` informs the subscribers of changes, and returns when
 /// it must be called next. What may hang is done by the deputy: a disk that hangs must not hold up the others.
-pub(crate) fn run(answers: &Arc<Answers>, tell: &dyn Fn(&mut Deputy) -> Option<Instant>) {
-    let Some(watcher) = answers.watcher() else {
-        return;
-    };
+pub(crate) fn run(answers: &Arc<Answers>, tell: &dyn Fn(&mut Deputy) -> Option<Instant>) -> ! {
+    let watcher = answers.wait_for_watcher();
     let late = answers.clone();
     let mut deputy = Deputy::new(move || late.wake());
     loop {
@@ -61,12 +59,10 @@ pub(crate) fn run(answers: &Arc<Answers>, tell: &dyn Fn(&mut Deputy) -> Option<I
     }
 }
 
-/// Reads the events of the working copies in `answers`; returns only if nothing tells of changes. An answer can take longer than
+/// Reads the events of the working copies in `answers`, as soon as something tells of changes. An answer can take longer than
 /// the kernel's queue takes to fill, so this thread finds none.
 pub(crate) fn read_events(answers: &Answers) {
-    let Some(watcher) = answers.watcher() else {
-        return;
-    };
+    let watcher = answers.wait_for_watcher();
     while watcher.read_events_as_they_come(BURST).is_err() {
         // Too little memory, say. Questions still read the events themselves, but subscribers ask none.
         std::thread::sleep(PAUSE);

@@ -142,6 +142,11 @@ fn nothing_watched() {
     set_inotify_limit("instances", 0);
     let _serving = sandbox.serve();
     assert_eq!(scanned(), the_top("it cannot be watched"));
+    // Another program has given an instance back.
+    set_inotify_limit("instances", 100);
+    assert_eq!(scanned(), serde_json::json!([]));
+    assert_eq!(scanned(), serde_json::json!([]));
+    sandbox.assert_changes_in_every_folder_are_seen();
 }
 
 #[test]
