@@ -140,7 +140,8 @@ impl<'t> Paths<'t> {
         }
     }
 
-    /// Reports what `for_git` needs beside the changes, of which `tracked` are the entries of the index.
+    /// Adds all submodules, and from now on the entries in each reported folder, if `for_git` needs that. `tracked` are the entries
+    /// of the index.
     pub(super) fn suit(&mut self, for_git: ForGit, tracked: Option<&'t Tracked>) {
         self.one_by_one = tracked.filter(|_| for_git == ForGit::SinceHook);
         let Some(tracked) = self.one_by_one else {
