@@ -264,6 +264,7 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunks::CHUNK_LEN;
 
     /// A file with two commits. The second has the first one and two from the list of extra parents as parents.
     fn file(bases: &[ObjectId]) -> Vec<u8> {
@@ -293,7 +294,7 @@ mod tests {
         ];
         let mut file = b"CGPH\x01\x01\x05".to_vec();
         file.push(u8::try_from(bases.len()).unwrap());
-        let mut start = file.len() + 6 * 12;
+        let mut start = file.len() + 6 * CHUNK_LEN;
         for (name, chunk) in &chunks {
             file.extend_from_slice(name);
             file.extend((start as u64).to_be_bytes());

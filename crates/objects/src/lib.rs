@@ -12,6 +12,7 @@
 mod alternates;
 mod cache;
 mod chains;
+mod chunks;
 pub mod commit;
 pub mod commit_graph;
 mod contents;

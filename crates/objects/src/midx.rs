@@ -9,6 +9,7 @@ use vigil_linux::errno;
 use vigil_linux::map::Map;
 use vigil_model::raw_text::raw;
 
+use super::chunks::{ChunkFormat, Chunks};
 use super::error::Reason;
 use super::table::{Disorder, FANOUT_LEN, Fanout, SortedIds, number, row, wide_number};
 use vigil_model::c_string::until_nul;
@@ -16,8 +17,11 @@ use vigil_stamp::file;
 
 const SIGNATURE: u32 = 0x4d49_4458;
 const HEADER_LEN: usize = 12;
-const CHUNK_LEN: usize = 12;
-const ALIGNMENT: u64 = 4;
+const FORMAT: ChunkFormat = ChunkFormat {
+    header_len: HEADER_LEN,
+    alignment: 4,
+    cut_off: "multi-pack-index table of contents is cut off",
+};
 const PACK_NAMES: u32 = u32::from_be_bytes(*b"PNAM");
 const FANOUT: u32 = u32::from_be_bytes(*b"OIDF");
 const IDS: u32 = u32::from_be_bytes(*b"OIDL");
@@ -149,9 +153,6 @@ fn open_one(
     }
 }
 
-/// The ids and ranges of chunks.
-type Chunks = Vec<(u32, std::ops::Range<usize>)>;
-
 impl<B: Deref<Target = [u8]>> Midx<B> {
     fn parse_short(shown: &str) -> Result<Self, NoMidx> {
         Err(NoMidx::Unusable(format!(
@@ -184,12 +185,8 @@ impl<B: Deref<Target = [u8]>> Midx<B> {
                 "multi-pack-index hash version {hash_version} does not match version {expected}"
             )));
         }
-        let chunks = self::chunks(&bytes, chunks, hash).map_err(NoMidx::Unusable)?;
-        let find = |id| {
-            let found = chunks.iter().find(|(other, _)| *other == id);
-            found.map(|(_, range)| range.clone())
-        };
-        let required = |id, name| find(id).ok_or_else(|| bad_chunk(name, None));
+        let chunks = Chunks::parse(&FORMAT, &bytes, chunks, hash).map_err(NoMidx::Unusable)?;
+        let required = |id, name| chunks.find(id).ok_or_else(|| bad_chunk(name, None));
         let names = required(PACK_NAMES, "pack-name")?;
         let fanout = bytes
             .get(required(FANOUT, "OID fanout")?)
@@ -219,7 +216,7 @@ impl<B: Deref<Target = [u8]>> Midx<B> {
         let offsets = sized(OFFSETS, "object offsets", OFFSET_LEN, "object offset")?;
         let names = bytes.get(names).unwrap_or_default();
         let packs = pack_names(names, u32::from_be_bytes(packs), version)?;
-        let wide_offsets = find(WIDE_OFFSETS);
+        let wide_offsets = chunks.find(WIDE_OFFSETS);
         Ok(Self {
             hash,
             fanout,
@@ -266,39 +263,6 @@ impl<B: Deref<Target = [u8]>> SortedIds for Midx<B> {
         }
         let id_len = self.hash.len_in_bytes();
         row(&self.bytes, self.ids, id_len, position, id_len)
-    }
-}
-
-/// Parses the table of contents. The error is git's text, without "error: ".
-fn chunks(bytes: &[u8], count: u8, hash: Kind) -> Result<Chunks, String> {
-    let end_max = (bytes.len() - hash.len_in_bytes()) as u64;
-    let short = || "multi-pack-index table of contents is cut off".to_owned();
-    let mut chunks: Chunks = Vec::new();
-    let mut at = HEADER_LEN;
-    for _ in 0..count {
-        let id = number(bytes, at).ok_or_else(short)?;
-        let start = wide_number(bytes, at + 4).ok_or_else(short)?;
-        at += CHUNK_LEN;
-        let end = wide_number(bytes, at + 4).ok_or_else(short)?;
-        if id == 0 {
-            return Err("terminating chunk id appears earlier than expected".into());
-        }
-        if start % ALIGNMENT != 0 {
-            return Err(format!("chunk id {id:x} not {ALIGNMENT}-byte aligned"));
-        }
-        if end < start || end > end_max {
-            return Err(format!("improper chunk offset(s) {start:x} and {end:x}"));
-        }
-        if chunks.iter().any(|(other, _)| *other == id) {
-            return Err(format!("duplicate chunk ID {id:x} found"));
-        }
-        // Both are within the file, as was just checked.
-        chunks.push((id, start as usize..end as usize));
-    }
-    match number(bytes, at) {
-        Some(0) => Ok(chunks),
-        Some(id) => Err(format!("final chunk has non-zero id {id:x}")),
-        None => Err(short()),
     }
 }
 

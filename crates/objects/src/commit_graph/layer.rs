@@ -6,12 +6,17 @@ use bstr::BString;
 use gix_hash::{Kind, ObjectId};
 
 use super::{NO_PARENT, OptionalParts};
-use crate::table::{FANOUT_LEN, Fanout, number, row, wide_number};
+use crate::chunks::{CHUNK_LEN, ChunkFormat, Chunks};
+use crate::table::{FANOUT_LEN, Fanout, row};
 
 const SIGNATURE: u32 = u32::from_be_bytes(*b"CGPH");
 const VERSION: u8 = 1;
 const HEADER_LEN: usize = 8;
-const CHUNK_LEN: usize = 12;
+const FORMAT: ChunkFormat = ChunkFormat {
+    header_len: HEADER_LEN,
+    alignment: 1,
+    cut_off: "commit-graph file is too small",
+};
 /// The number of chunks that every file has, apart from the end of their list.
 const CHUNKS_MIN: usize = 3;
 const FANOUT: u32 = u32::from_be_bytes(*b"OIDF");
@@ -55,12 +60,15 @@ impl<B: Deref<Target = [u8]>> Layer<B> {
         let mut refuse = |text: String| complaints.push(format!("error: {text}").into());
         let count = check_header(&bytes, hash).map_err(&mut refuse).ok()?;
         let id_len = hash.len_in_bytes();
-        let chunks = Chunks::parse(&bytes, count, id_len)
+        let chunks = Chunks::parse(&FORMAT, &bytes, count, hash)
             .map_err(&mut refuse)
             .ok()?;
         let required =
             |name: &str| format!("commit-graph required {name} chunk missing or corrupted");
-        let fanout = chunks.fanout(&bytes).map_err(&mut refuse).ok().flatten();
+        let fanout = fanout_of(&chunks, &bytes)
+            .map_err(&mut refuse)
+            .ok()
+            .flatten();
         let Some(fanout) = fanout else {
             refuse(required("OID fanout"));
             return None;
@@ -87,7 +95,7 @@ impl<B: Deref<Target = [u8]>> Layer<B> {
             refuse(wrong_size("generations"));
         }
         if parts.changed_paths {
-            complaints.extend(chunks.complaints_about_paths(rows as usize));
+            complaints.extend(complaints_about_paths(&chunks, rows as usize));
         }
         Some(Self {
             ids,
@@ -180,78 +188,36 @@ fn check_header(bytes: &[u8], hash: Kind) -> Result<u8, String> {
     Ok(*count)
 }
 
-/// The ids of chunks and their ranges.
-struct Chunks(Vec<(u32, Range<usize>)>);
-
-impl Chunks {
-    /// Parses the table of contents. The chunks end before the checksum, whose length is `id_len`. The error is git's complaint.
-    fn parse(bytes: &[u8], count: u8, id_len: usize) -> Result<Self, String> {
-        let cut = || "commit-graph file is too small".to_owned();
-        let end = bytes.len().saturating_sub(id_len) as u64;
-        let mut chunks: Vec<(u32, Range<usize>)> = Vec::with_capacity(count.into());
-        for place in 0..=usize::from(count) {
-            let at = HEADER_LEN + place * CHUNK_LEN;
-            let id = number(bytes, at).ok_or_else(cut)?;
-            if place == usize::from(count) {
-                match id {
-                    0 => break,
-                    id => return Err(format!("final chunk has non-zero id {id:x}")),
-                }
-            }
-            if id == 0 {
-                return Err("terminating chunk id appears earlier than expected".into());
-            }
-            let start = wide_number(bytes, at + 4).ok_or_else(cut)?;
-            let next = wide_number(bytes, at + CHUNK_LEN + 4).ok_or_else(cut)?;
-            if next < start || next > end {
-                return Err(format!("improper chunk offset(s) {start:x} and {next:x}"));
-            }
-            if chunks.iter().any(|(other, _)| *other == id) {
-                return Err(format!("duplicate chunk ID {id:x} found"));
-            }
-            let both = usize::try_from(start).ok().zip(usize::try_from(next).ok());
-            let (start, next) = both.ok_or_else(cut)?;
-            chunks.push((id, start..next));
-        }
-        Ok(Self(chunks))
+/// Returns the fanout table, if there is one. The error is git's complaint.
+fn fanout_of(chunks: &Chunks, bytes: &[u8]) -> Result<Option<Fanout>, String> {
+    let Some(range) = chunks.find(FANOUT) else {
+        return Ok(None);
+    };
+    if range.len() != FANOUT_LEN {
+        return Err("commit-graph oid fanout chunk is wrong size".into());
     }
-
-    fn find(&self, id: u32) -> Option<Range<usize>> {
-        let found = self.0.iter().find(|(other, _)| *other == id);
-        found.map(|(_, range)| range.clone())
+    let fanout = Fanout::parse(bytes.get(range).unwrap_or_default());
+    match fanout {
+        Ok(fanout) => Ok(Some(fanout)),
+        Err(_) => Err("commit-graph fanout values out of order".into()),
     }
+}
 
-    /// Returns the fanout table, if there is one. The error is git's complaint.
-    fn fanout(&self, bytes: &[u8]) -> Result<Option<Fanout>, String> {
-        let Some(range) = self.find(FANOUT) else {
-            return Ok(None);
-        };
-        if range.len() != FANOUT_LEN {
-            return Err("commit-graph oid fanout chunk is wrong size".into());
-        }
-        let fanout = Fanout::parse(bytes.get(range).unwrap_or_default());
-        match fanout {
-            Ok(fanout) => Ok(Some(fanout)),
-            Err(_) => Err("commit-graph fanout values out of order".into()),
-        }
+/// What git says of the filters for changed paths, which are not used here, for this number of commits.
+fn complaints_about_paths(chunks: &Chunks, commits: usize) -> Vec<BString> {
+    let mut complaints = Vec::new();
+    let index = chunks.find(PATHS_INDEX);
+    if index.is_some_and(|range| range.len() / 4 != commits) {
+        complaints.push("warning: commit-graph changed-path index chunk is too small".into());
     }
-
-    /// What git says of the filters for changed paths, which are not used here, for this number of commits.
-    fn complaints_about_paths(&self, commits: usize) -> Vec<BString> {
-        let mut complaints = Vec::new();
-        let index = self.find(PATHS_INDEX);
-        if index.is_some_and(|range| range.len() / 4 != commits) {
-            complaints.push("warning: commit-graph changed-path index chunk is too small".into());
-        }
-        if let Some(range) = self.find(PATHS)
-            && range.len() < PATHS_HEADER_LEN
-        {
-            let text = format!(
-                "warning: ignoring too-small changed-path chunk ({} < {PATHS_HEADER_LEN}) in commit-graph file",
-                range.len()
-            );
-            complaints.push(text.into());
-        }
-        complaints
+    if let Some(range) = chunks.find(PATHS)
+        && range.len() < PATHS_HEADER_LEN
+    {
+        let text = format!(
+            "warning: ignoring too-small changed-path chunk ({} < {PATHS_HEADER_LEN}) in commit-graph file",
+            range.len()
+        );
+        complaints.push(text.into());
     }
+    complaints
 }
