@@ -24,12 +24,11 @@ use crate::git_system;
 use crate::status::{Change, CutShort, LongStatus};
 use vigil_git::advice::SPARSE_INDEX_IS_EXPANDED;
 use vigil_git::operation::Operation;
-use vigil_git::operation::under_way::{rebased_onto, sequencer_complaint};
+use vigil_git::operation::under_way::{may_be_picking, rebased_onto, sequencer_complaint};
 use vigil_git::staged::StagedChange;
 use vigil_history::branch::BranchStatus;
 use vigil_history::detached::{DetachedFrom, detached_from};
 use vigil_history::revision::{Memory, Options, resolve_in_context};
-use vigil_linux::stat::stat_path;
 use vigil_scan::{Observed, PathFilter};
 
 /// How git works with a sparse index.
@@ -542,13 +541,6 @@ impl Assembly<'_> {
         }
         Ok(status)
     }
-}
-
-/// Whether git looks up which commit is picked: no merge and no rebase is in progress.
-fn may_be_picking(repository: &Repository) -> bool {
-    let names = ["MERGE_HEAD", "rebase-apply", "rebase-merge"];
-    let mut places = names.iter().map(|name| repository.git_dir.join(name));
-    !places.any(|place| stat_path(&place).is_ok())
 }
 
 /// Returns an answer that stops at where HEAD points, because of `error`.

@@ -139,6 +139,12 @@ pub fn rebased_onto(
     onto.transpose()
 }
 
+/// Whether git looks up which commit is picked: no merge and no rebase is in progress.
+pub fn may_be_picking(repo: &Repository) -> bool {
+    let names = ["MERGE_HEAD", "rebase-apply", "rebase-merge"];
+    !names.iter().any(|name| is_there(repo, name))
+}
+
 /// Returns what git writes in any format if there is a list of the sequencer's commands that cannot be read.
 pub fn sequencer_complaint(repo: &Repository) -> Option<BString> {
     let error = read_or_map(&repo.git_dir.join(SEQUENCER_LIST)).err()?;
@@ -167,9 +173,14 @@ struct OperationReader<'a> {
     objects: &'a Objects,
 }
 
+/// Whether there is a file or folder of this name in the git directory.
+fn is_there(repo: &Repository, name: &str) -> bool {
+    stat_path(&repo.git_dir.join(name)).is_ok()
+}
+
 impl OperationReader<'_> {
     fn has(&self, name: &str) -> bool {
-        stat_path(&self.repo.git_dir.join(name)).is_ok()
+        is_there(self.repo, name)
     }
 
     fn read(&self, name: &str) -> Option<Contents> {
