@@ -307,6 +307,11 @@ impl WatchedTree {
         watched.map(drop)
     }
 
+    /// Whether the folder at `path` is watched, by the events read so far.
+    pub fn is_watched(&self, path: &BStr) -> bool {
+        self.watcher.inner.lock().forest.is_watched(self.id, path)
+    }
+
     /// Why the folder at `path` is not watched, if the last attempt to watch it failed and that is remembered.
     pub fn why_unwatched(&self, path: &BStr) -> Option<Unwatched> {
         self.watcher

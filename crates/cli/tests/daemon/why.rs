@@ -87,6 +87,14 @@ fn why_tells_what_is_looked_at_for_every_question() {
         sandbox.last_explanation("file"),
         "the daemon looks at it for every question: it has other names, is a link or converted, or has a directory in its place"
     );
+    sandbox.write("work/dir/.gitignore", "x\n");
+    let ignore_file = sandbox.path("work/dir/.gitignore");
+    std::fs::hard_link(ignore_file, sandbox.path("elsewhere")).unwrap();
+    sandbox.let_daemon_answer();
+    assert_eq!(
+        sandbox.last_explanation("dir"),
+        "the daemon looks at it for every question: what is shown of it depends on files that cannot be heard of"
+    );
     let output = sandbox.command(VIGIL, "work", &["why", "file"]);
     let mut without = output;
     let output = without.env("VIGIL_NO_DAEMON", "1").output().unwrap();

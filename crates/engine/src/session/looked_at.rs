@@ -19,6 +19,7 @@ const LOOKED_AT_MAX: usize = 100;
 const OTHER_NAMES: &str =
     "it has other names, is a link or converted, or has a directory in its place";
 const NESTED: &str = "it is a repository, or may become one";
+const GOVERNED_SILENTLY: &str = "what is shown of it depends on files that cannot be heard of";
 const SILENT_BESIDE: &str = "what is beside its tracked files cannot be heard of";
 
 impl Session {
@@ -133,7 +134,7 @@ fn each_time<'w>(
         trees
             .map(|path| {
                 let why = watched.why_unwatched(path.as_ref());
-                (path, why)
+                (path, why.unwrap_or(GOVERNED_SILENTLY.to_owned()))
             })
             .chain(folders)
             .chain(nested)

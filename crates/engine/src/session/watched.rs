@@ -242,17 +242,19 @@ impl WatchedFindings {
     /// Why everything is looked at for each question, if so.
     pub(super) fn not_kept(&self) -> Option<String> {
         self.not_kept.map(|why| match why {
-            UNWATCHED => self.why_unwatched("".into()),
+            UNWATCHED => self.why_unwatched("".into()).unwrap_or(why.to_owned()),
             _ => why.to_owned(),
         })
     }
 
-    /// Why the folder at `path`, which is looked at for each question, is not watched.
-    pub(super) fn why_unwatched(&self, path: &BStr) -> String {
-        let why = self
-            .watched_tree()
-            .and_then(|tree| tree.why_unwatched(path));
-        why.map_or_else(|| UNWATCHED.to_owned(), |why| why.to_string())
+    /// Why the folder at `path` is not watched; `None` if it is.
+    pub(super) fn why_unwatched(&self, path: &BStr) -> Option<String> {
+        let tree = self.watched_tree();
+        if tree.is_some_and(|tree| tree.is_watched(path)) {
+            return None;
+        }
+        let why = tree.and_then(|tree| tree.why_unwatched(path));
+        Some(why.map_or_else(|| UNWATCHED.to_owned(), |why| why.to_string()))
     }
 
     /// Takes the directories whose entries changed since the last call, by the findings for the last question; `None` if any may
