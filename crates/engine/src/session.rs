@@ -17,6 +17,7 @@ mod collapsed;
 mod compare;
 mod conflicts;
 pub mod contents;
+mod dirtiness;
 mod error;
 mod excludes;
 mod findings;
@@ -29,6 +30,7 @@ mod ignoring;
 mod index;
 pub mod judging;
 mod kept;
+mod known_dirtiness;
 mod linked;
 mod long;
 pub(crate) mod looked_at;
@@ -75,6 +77,7 @@ pub use self::error::SessionError;
 use self::excludes::Excludes;
 use self::ignoring::DirectoryRules;
 use self::index::IndexState;
+use self::known_dirtiness::{EntryCheck, KnownDirtiness};
 use self::missed_rules::MissedRules;
 use self::nested_sessions::NestedSessions;
 use self::prompt_memory::PromptMemory;
@@ -88,7 +91,6 @@ use crate::status::{Status, StatusRequest};
 use vigil_convert::attribute_files::attribute_files;
 use vigil_convert::converter::{self, Converter};
 use vigil_git::child::FilterStderr;
-use vigil_git::config::{self, ConfigEntry};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Head;
 use vigil_git::refs::Refs;
@@ -107,9 +109,6 @@ use vigil_scan::{Findings, Scan, ScanMemory, Timing};
 use vigil_stamp::now;
 use vigil_stamp::trust;
 use vigil_watch::Watcher;
-
-/// Checks an entry of the configuration that is no setting of a session. Returns whether it is one that the command knows.
-pub(crate) type EntryCheck = fn(&ConfigEntry<'_>) -> Result<bool, config::Error>;
 
 /// One working copy and what is known about it.
 pub struct Session {
@@ -140,6 +139,8 @@ pub struct Session {
     repository_watch: Option<RepositoryWatch>,
     /// HEAD as it was for the last status, if nothing but the repository's own folders tells of it.
     known_head: Option<HeadByName>,
+    /// What the last status came to for the repository around this one, if it may be told again.
+    known_dirtiness: Option<KnownDirtiness>,
     /// The findings that are kept up to date by watching the working tree, if it is watched.
     watched: Option<WatchedFindings>,
     /// What is kept of submodules, if the working tree is watched.
@@ -224,6 +225,7 @@ impl Session {
             prompt: PromptMemory::default(),
             repository_watch: None,
             known_head: None,
+            known_dirtiness: None,
             watched: None,
             nested: None,
             has_met_links: false,

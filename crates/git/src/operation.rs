@@ -19,13 +19,14 @@ use super::refs::{self, Refs};
 use super::repository::Repository;
 
 /// The names in a worktree's folder by which operations are known.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     "rebase-merge",
     "rebase-apply",
     "MERGE_HEAD",
     "REVERT_HEAD",
     "CHERRY_PICK_HEAD",
     "BISECT_LOG",
+    "sequencer",
 ];
 
 /// The program that left a rebase's directory behind.

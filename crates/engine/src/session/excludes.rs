@@ -103,6 +103,12 @@ impl Excludes {
         Ok(())
     }
 
+    /// Whether anything is wrong with the files, as they were last read.
+    pub(super) fn has_complaint(&self) -> bool {
+        let mut files = self.excludes_file.iter().chain([&self.info_exclude]);
+        files.any(|file| file.complaint.is_some())
+    }
+
     /// Why a file was not read, if that is only because this process has too many files open, or no memory. A client of a
     /// long-lived process may have more.
     pub(super) fn beyond_means(&self) -> Option<ScanError> {

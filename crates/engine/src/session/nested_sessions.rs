@@ -17,7 +17,7 @@ use super::repository_watch::SUBMODULE_FOLDERS_MAX;
 use super::{Session, UnchangedProof};
 
 /// The most submodules of one working tree whose sessions are kept.
-const KEPT_MAX: usize = 256;
+const KEPT_MAX: usize = 1024;
 
 /// What is kept of the submodules of one working tree.
 pub(super) struct NestedSessions {
@@ -168,4 +168,4 @@ impl NestedSessions {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -9,9 +9,10 @@ use vigil_model::tracked::Tracked;
 
 use super::error::SessionError;
 use super::gitmodules::{self, Submodule};
+use super::known_dirtiness::{Dirtiness, DirtinessQuestion, EntryCheck};
 use super::missed_rules::MissedRules;
 use super::nested_sessions::{Fresh, NestedSession, NestedSessions};
-use super::{EntryCheck, Session, UnchangedProof};
+use super::{Session, UnchangedProof};
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::child::FilterStderr;
 use vigil_git::objects::Objects;
@@ -179,14 +180,16 @@ impl Submodules<'_> {
         if !ignored.dirty && !is_known_to_differ {
             let kept = self.nested.filter(|nested| nested.has_room_for(path));
             let question = QuestionInside {
-                looks_for_untracked: !ignored.untracked,
+                asked: DirtinessQuestion {
+                    looks_for_untracked: !ignored.untracked,
+                    check: self.check,
+                },
                 threads_max: request.threads_max,
                 stderr: self.stderr,
-                check: self.check,
                 kept: kept.map(|nested| (nested, path)),
             };
-            let status = question
-                .status(inside, self.said_inside)
+            let dirtiness = question
+                .dirtiness(inside, self.said_inside)
                 .map_err(|source| SessionError::Submodule {
                     path: path.to_owned(),
                     text: format!(
@@ -195,7 +198,7 @@ impl Submodules<'_> {
                     ),
                     source: Box::new(source),
                 })?;
-            (state.modified, state.untracked) = dirtiness(&status);
+            (state.modified, state.untracked) = (dirtiness.modified, dirtiness.untracked);
         } else if let (Inside::Known(known), Some(nested)) = (inside, self.nested) {
             nested.keep(path, known.kept);
         }
@@ -289,18 +292,36 @@ impl Inside {
 
 /// What git asks when it runs itself in a submodule.
 struct QuestionInside<'s> {
-    looks_for_untracked: bool,
+    asked: DirtinessQuestion,
     threads_max: Option<usize>,
     stderr: FilterStderr,
-    check: EntryCheck,
     /// Where sessions are kept, if they are, and the path there.
     kept: Option<(&'s NestedSessions, &'s BStr)>,
 }
 
 impl QuestionInside<'_> {
-    /// Answers for the submodule by its own configuration. What it has to say goes to `said`.
-    fn status(&self, inside: Inside, said: &Messages) -> Result<Status, SessionError> {
-        let say = |lines: &[String]| {
+    /// Returns what the submodule's status comes to. What it has to say goes to `said`.
+    fn dirtiness(&self, inside: Inside, said: &Messages) -> Result<Dirtiness, SessionError> {
+        match inside {
+            Inside::Known(mut known) => {
+                let again = (known.kept.session).dirtiness_again(self.asked, known.unchanged);
+                match (again, self.kept) {
+                    (Some(dirtiness), Some((nested, path))) => {
+                        nested.keep(path, known.kept);
+                        Ok(dirtiness)
+                    }
+                    _ => self.look(Inside::Known(known), said),
+                }
+            }
+            Inside::Opened(_) => self.look(inside, said),
+        }
+    }
+
+    /// Answers for the submodule by its own configuration.
+    fn look(&self, inside: Inside, said: &Messages) -> Result<Dirtiness, SessionError> {
+        let mut is_silent = true;
+        let mut say = |lines: &[String]| {
+            is_silent &= lines.is_empty();
             let lines = lines.iter().map(|line| text_bytes(line));
             said.extend(&lines.collect::<Vec<_>>());
         };
@@ -309,10 +330,10 @@ impl QuestionInside<'_> {
         if repository.contains_itself() {
             return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
         }
-        let settings = Settings::read_with(repository, self.check)?;
+        let settings = Settings::read_with(repository, self.asked.check)?;
         say(&settings.warnings);
         let request = StatusRequest {
-            untracked: match self.looks_for_untracked {
+            untracked: match self.asked.looks_for_untracked {
                 true => settings.untracked,
                 false => UntrackedMode::No,
             },
@@ -338,21 +359,25 @@ impl QuestionInside<'_> {
                 (NestedSession { session, folder }, unchanged)
             }
         };
-        session.check_in_submodules(self.check);
+        session.check_in_submodules(self.asked.check);
         let status = self.ask(&mut session, &request, unchanged, said)?;
         if let Some((nested, _)) = self.kept
             && std::mem::take(&mut session.has_met_links)
         {
             nested.note_links();
         }
+        let dirtiness = dirtiness(&status);
         match self.kept {
             Some((nested, path)) if status.warnings.is_empty() => {
+                if is_silent {
+                    session.keep_dirtiness(self.asked, dirtiness);
+                }
                 nested.keep(path, NestedSession { session, folder });
             }
             // Whatever is said must be said again for each question, and so found again.
             _ => session.save_if_left_alone(),
         }
-        Ok(status)
+        Ok(dirtiness)
     }
 
     fn ask(
@@ -398,15 +423,15 @@ fn is_same(head: &ObjectId, recorded: &ObjectId) -> bool {
     head == recorded || padded(head) == padded(recorded)
 }
 
-/// Returns whether a submodule's own status counts as modified, and as having untracked files.
-fn dirtiness(status: &Status) -> (bool, bool) {
-    let mut is_modified = false;
-    let mut has_untracked = !status.untracked.is_empty();
+/// Returns what a submodule's own status comes to.
+fn dirtiness(status: &Status) -> Dirtiness {
+    let mut modified = false;
+    let mut untracked = !status.untracked.is_empty();
     for (_, change) in &status.changes {
         match change {
             Change::Tracked(change) => {
                 let nested = change.submodule.unwrap_or_default();
-                has_untracked |= nested.untracked;
+                untracked |= nested.untracked;
                 // A nested submodule with nothing but untracked files does not count as modified, and neither does this
                 // one because of it.
                 let only_untracked = change.staged_source.is_none()
@@ -414,13 +439,16 @@ fn dirtiness(status: &Status) -> (bool, bool) {
                     && nested.untracked
                     && !nested.modified
                     && !nested.new_commits;
-                is_modified |= !only_untracked;
+                modified |= !only_untracked;
             }
             Change::Unmerged(change) => {
-                has_untracked |= change.submodule.unwrap_or_default().untracked;
-                is_modified = true;
+                untracked |= change.submodule.unwrap_or_default().untracked;
+                modified = true;
             }
         }
     }
-    (is_modified, has_untracked)
+    Dirtiness {
+        modified,
+        untracked,
+    }
 }

@@ -134,6 +134,13 @@ pub(crate) struct FindingsKey {
     pub(crate) top: Top,
 }
 
+/// What the findings for a question rest on.
+pub(super) struct Resting {
+    pub(super) key: FindingsKey,
+    /// The position up to which they cover changes.
+    position: Position,
+}
+
 /// Scans for what is not tracked, without looking at tracked files.
 type ScanNonTracked<'s, E> = dyn Fn(&dyn Watch) -> Result<Findings, E> + 's;
 
@@ -183,6 +190,29 @@ impl WatchedFindings {
     pub(crate) fn known_until(&self) -> Option<(&Arc<WatchedTree>, Position)> {
         let (_, tree) = self.tree.as_ref()?;
         self.kept.last().map(|kept| (tree, kept.position))
+    }
+
+    /// What the findings for the last question rest on.
+    pub(super) fn resting(&self) -> Option<Resting> {
+        let kept = self.kept.last()?;
+        Some(Resting {
+            key: kept.key.clone(),
+            position: kept.position,
+        })
+    }
+
+    /// Whether nothing that findings rest on has changed since `then`, by the events read so far. Something must have read them for
+    /// this question, and nothing may change unheard.
+    pub(super) fn rests_since(&self, then: &Resting) -> bool {
+        let mut kept = self.kept.iter();
+        let (Some(kept), Some((top, tree))) =
+            (kept.find(|kept| kept.key == then.key), self.tree.as_ref())
+        else {
+            return false;
+        };
+        tree.heard_until() == then.position
+            && kept.has_attributes_as_then()
+            && linked_at(&top.path).next().is_none()
     }
 
     /// The findings for the last question.
@@ -605,8 +635,13 @@ impl QuestionFindings {
             rules: self.key.rules,
             ..key.clone()
         };
+        self.key == same_question && self.has_attributes_as_then()
+    }
+
+    /// Whether the files of attributes outside the working tree are the same still.
+    fn has_attributes_as_then(&self) -> bool {
         let mut attributes = self.attributes.iter();
-        self.key == same_question && attributes.all(|file| file.is_current(self.seen_at))
+        attributes.all(|file| file.is_current(self.seen_at))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gix_hash::ObjectId;
 use vigil_linux::Errno;
-use vigil_linux::stat::stat_path;
+use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::timestamp::Timestamp;
 
 use super::Objects;
@@ -43,6 +43,16 @@ impl Objects {
         self.has_single_source()
             && fixed.iter().map(PathBuf::as_path).eq(known.take(2))
             && files.iter().all(SeenFile::is_same)
+    }
+
+    /// Returns the files of those of the objects `ids` that are loose; the others are in packs. All of them were just read. `None`
+    /// if some objects may come from elsewhere.
+    pub fn loose_files(&self, ids: &[ObjectId]) -> Option<Vec<PathBuf>> {
+        if !self.has_single_source() {
+            return None;
+        }
+        let files = ids.iter().filter_map(|id| self.loose_file(id));
+        Some(files.filter(|path| lstat_path(path).is_ok()).collect())
     }
 
     /// Whether all objects come from one directory, as they are recorded there.

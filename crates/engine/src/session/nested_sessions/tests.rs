@@ -13,18 +13,18 @@ use crate::session::audit::Extent;
 use crate::status::{Change, StatusRequest, SubmoduleState};
 use crate::testing::session_at;
 
-const CLEAN: SubmoduleState = SubmoduleState {
+pub(in crate::session) const CLEAN: SubmoduleState = SubmoduleState {
     new_commits: false,
     modified: false,
     untracked: false,
 };
-const MODIFIED: SubmoduleState = SubmoduleState {
+pub(in crate::session) const MODIFIED: SubmoduleState = SubmoduleState {
     modified: true,
     ..CLEAN
 };
 
 /// A repository with a file and the submodule `sub`, and a session that watches it.
-fn watched_superproject() -> (Sandbox, Session) {
+pub(in crate::session) fn watched_superproject() -> (Sandbox, Session) {
     let sandbox = Sandbox::new();
     make_repository(&sandbox, "sub");
     sandbox.write("own", "own\n");
@@ -47,7 +47,7 @@ fn make_repository(sandbox: &Sandbox, folder: &str) {
 }
 
 /// The state of the only submodule.
-fn state(session: &mut Session) -> SubmoduleState {
+pub(in crate::session) fn state(session: &mut Session) -> SubmoduleState {
     let request = StatusRequest::default();
     let status = session.status_again(BString::default(), &request).unwrap();
     match &status.changes[..] {
