@@ -243,6 +243,11 @@ impl Objects {
         self.readers.take_messages()
     }
 
+    /// Whether git would have written anything about objects so far.
+    pub fn had_messages(&self) -> bool {
+        self.readers.had_messages()
+    }
+
     /// Drops the lines not yet taken, for a caller that reads the same objects again, but keeps those that would not be written
     /// again. Returns whether there were any.
     pub fn drop_messages(&self) -> bool {

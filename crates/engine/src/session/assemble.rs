@@ -207,12 +207,17 @@ impl Assembly<'_> {
 
     fn renames(&self) -> RenameSearch<'_> {
         let session = self.session;
+        let staged = self.index.staged.as_ref();
+        let staged = staged.filter(|known| Arc::ptr_eq(&known.diff, &self.comparison.staged));
         RenameSearch {
             repository: &session.repository,
             objects: &session.objects,
             attributes: &session.attributes,
             missed: &session.missed_rules,
             converter: &session.converter,
+            known: staged
+                .filter(|_| session.is_kept)
+                .map(|known| &known.renames),
         }
     }
 

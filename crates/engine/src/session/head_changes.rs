@@ -12,6 +12,7 @@ use super::SessionError;
 use super::collapsed::Collapsed;
 use super::head_tree::{Check, explained, tree_of};
 use super::index::{IndexState, StagedMemory};
+use super::known_renames::KnownRenames;
 use super::object_mode::ObjectModes;
 use super::path_question::PathQuestion;
 use crate::state::{HeadTree, StagedBase, State};
@@ -220,6 +221,7 @@ impl HeadComparison<'_> {
             compared,
             diff: diff.clone(),
             max,
+            renames: KnownRenames::default(),
         });
         Ok(diff)
     }

@@ -17,6 +17,7 @@ use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 use super::Session;
 use super::error::SessionError;
 use super::excludes::read_pattern_file;
+use super::known_renames::KnownRenames;
 use super::sparse_directories::{self, Presence, WrittenSparse};
 use crate::git_ignore_files::too_large;
 use crate::state::{self, HeadTree, Recorded, StagedBase};
@@ -62,6 +63,8 @@ pub(super) struct StagedMemory {
     pub(super) compared: StagedBase,
     pub(super) diff: Arc<StagedDiff>,
     pub(super) max: Option<usize>,
+    /// The renames that were found in it.
+    pub(super) renames: KnownRenames,
 }
 
 /// The length of the index, in bytes, from which HEAD's tree is read at the same time: either may have to come from a disk, and a

@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::BStr;
 use gix_hash::oid;
+use parking_lot::Mutex;
 
 use vigil_convert::converter::{self, Converter};
 use vigil_git::objects::{self, Objects};
@@ -17,6 +19,7 @@ use vigil_objects::hash::hash_blob;
 use vigil_rules::attributes::{Attributes, Value};
 
 use super::error::{SessionError, messages_of};
+use super::known_renames::Asked;
 
 /// The contents that rename detection compares.
 pub(super) struct RenameBlobs<'a> {
@@ -28,6 +31,15 @@ pub(super) struct RenameBlobs<'a> {
     /// Called with the path of whatever is read here.
     pub(super) asks: &'a (dyn Fn(&BStr) + Sync),
     pub(super) later: LaterSide,
+    pub(super) read: Read,
+}
+
+/// What was read for a search.
+#[derive(Default)]
+pub(super) struct Read {
+    asked: Mutex<Asked>,
+    /// Whether contents were read of a file whose object could not be read.
+    has_taken_file: AtomicBool,
 }
 
 /// Where the later contents are.
@@ -76,6 +88,21 @@ impl RenameBlobs<'_> {
     fn ask(&self, path: &BStr) {
         (self.asks)(path);
         self.attributes.lookup(path, ["filter"]);
+        self.read.asked.lock().entry(path.to_owned()).or_default();
+    }
+
+    /// Asks for the attributes of `path` again, and returns whether a search with them would go the same way. `binary` is what one
+    /// found of it, if its contents were compared.
+    pub(super) fn has_attributes_as_then(&self, path: &BStr, binary: Option<Option<bool>>) -> bool {
+        self.ask(path);
+        binary.is_none_or(|binary| self.is_binary(path) == binary)
+    }
+
+    /// Returns what was asked for in a search that has ended, if it read something, and nothing but objects.
+    pub(super) fn into_asked(self) -> Option<Asked> {
+        let asked = self.read.asked.into_inner();
+        let is_sure = !self.read.has_taken_file.into_inner() && !self.objects.had_messages();
+        (is_sure && !asked.is_empty()).then_some(asked)
     }
 
     /// Whether the contents of `blob` are those in the working tree.
@@ -113,6 +140,7 @@ impl RenameBlobs<'_> {
         if (blob.side, self.later) != (FileSide::Later, LaterSide::Index) {
             return None;
         }
+        self.read.has_taken_file.store(true, Ordering::Relaxed);
         let path = self.path_on_disk(blob)?;
         let contents = contents_on_disk(&path, blob.path, self.converter).ok()??;
         (hash_blob(blob.id.kind(), &contents) == blob.id).then_some(contents)
@@ -186,10 +214,12 @@ impl BlobSource for RenameBlobs<'_> {
     }
 
     fn is_binary(&self, path: &BStr) -> Option<bool> {
-        match self.attributes.lookup(path, ["diff"]) {
+        let binary = match self.attributes.lookup(path, ["diff"]) {
             [Value::Set] => Some(false),
             [Value::Unset] => Some(true),
             _ => None,
-        }
+        };
+        self.read.asked.lock().insert(path.to_owned(), Some(binary));
+        binary
     }
 }

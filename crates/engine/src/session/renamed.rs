@@ -6,6 +6,7 @@ use vigil_model::tracked::Tracked;
 
 use super::changes::{Origin, Unstaged};
 use super::conflicts::Conflict;
+use super::known_renames::{Found, KnownRenames};
 use super::rename_blobs::{LaterSide, RenameBlobs, contents_on_disk, explained};
 use super::*;
 use vigil_git::staged::{StagedChange, StagedDiff, UnmergedPath};
@@ -19,6 +20,8 @@ pub(super) struct RenameSearch<'s> {
     pub(super) attributes: &'s Attributes,
     pub(super) missed: &'s MissedRules,
     pub(super) converter: &'s Converter,
+    /// The staged renames that are known, in a session that is kept.
+    pub(super) known: Option<&'s KnownRenames>,
 }
 
 impl RenameSearch<'_> {
@@ -62,14 +65,32 @@ impl RenameSearch<'_> {
                 },
                 converter: self.converter,
                 later: LaterSide::Index,
+                read: Default::default(),
             };
             let unmerged = diff.unmerged.iter();
             let unmerged: Vec<UnmergedPath> = unmerged
                 .filter(|unmerged| is_asked_for(unmerged.path.as_bstr(), unmerged.head_mode))
                 .cloned()
                 .collect();
+            let is_as_then = |path: &BStr, binary| blobs.has_attributes_as_then(path, binary);
+            let known = self.known;
+            if let Some(renamed) =
+                known.and_then(|known| known.of(&changes, &unmerged, &rule, is_as_then))
+            {
+                return Ok(renamed);
+            }
+            let searched = known.map(|known| (known, changes.clone()));
             let found = renames::detect(changes, &unmerged, &rule, &blobs, cores());
             changes = found.map_err(|error| explained(self.repository, error))?;
+            if let (Some((known, searched)), Some(asked)) = (searched, blobs.into_asked()) {
+                known.keep(Found {
+                    changes: searched,
+                    unmerged,
+                    rule,
+                    asked,
+                    renamed: changes.clone(),
+                });
+            }
         }
         Ok(changes)
     }
@@ -119,6 +140,7 @@ impl RenameSearch<'_> {
             asks: &|_| self.missed.ask(),
             converter: self.converter,
             later: LaterSide::WorkTree,
+            read: Default::default(),
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, cores());
         let pairs = pairs.map_err(|error| explained(self.repository, error))?;

@@ -20,7 +20,7 @@ impl Objects {
     /// Returns the files that decide how the objects `ids` are read, if all of those were read since `before` and none of
     /// the files has changed since. `None` proves nothing: it is returned if anything is unusual, such as a damaged copy.
     pub fn evidence(&self, ids: &[ObjectId], before: Timestamp) -> Option<Vec<SeenFile>> {
-        if !self.has_single_source() || self.readers.had_messages() {
+        if !self.has_single_source() || self.had_messages() {
             return None;
         }
         let [alternates, packs] = self.fixed_files();
