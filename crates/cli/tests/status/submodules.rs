@@ -341,3 +341,34 @@ fn what_is_said_in_a_submodule_is_said() {
         assert_same_statuses(&sandbox);
     }
 }
+
+/// They are asked at the same time, but git asks one after the other, and stops at the first error.
+#[test]
+fn many_submodules_are_told_of_in_order() {
+    let sandbox = with_submodule("");
+    let names: Vec<String> = (10..60).map(|number| format!("m{number}")).collect();
+    for name in &names {
+        sandbox.git(["clone", "-q", "s", name.as_str()]);
+    }
+    sandbox.git(["-c", "advice.addEmbeddedRepo=false", "add", "."]);
+    sandbox.git(["commit", "-q", "-m", "many"]);
+    sandbox.write("m12/new", "");
+    sandbox.write("m31/a", "changed");
+    sandbox.git_in("m32", ["commit", "-q", "--allow-empty", "-m", "later"]);
+    sandbox.write("m59/a", "changed");
+    for name in ["m20", "m21", "m52"] {
+        sandbox.write(format!("{name}/.gitattributes"), format!("!{name} a\n"));
+    }
+    assert_same_statuses(&sandbox);
+    for name in ["m51", "m40"] {
+        sandbox.git_in(name, ["config", "status.showUntrackedFiles", name]);
+        assert_same_statuses(&sandbox);
+    }
+    for name in ["m45", "m35"] {
+        sandbox.write(
+            ".gitmodules",
+            format!("[submodule \"x\"]\n\tpath = {name}\n\turl = x\n\tignore = bogus\n"),
+        );
+        assert_same_statuses(&sandbox);
+    }
+}

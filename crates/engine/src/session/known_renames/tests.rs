@@ -23,7 +23,7 @@ fn renamed() -> (Sandbox, Session) {
     sandbox.git(["add", "-A"]);
     sandbox.commit("first");
     sandbox.git(["mv", "from", "to"]);
-    sandbox.write("to", &format!("{lines}another\n"));
+    sandbox.write("to", format!("{lines}another\n"));
     sandbox.git(["add", "-A"]);
     let session = session_at(&sandbox.top(), true);
     (sandbox, session)
