@@ -31,6 +31,7 @@ mod index;
 pub mod judging;
 mod kept;
 mod known_dirtiness;
+mod known_presence;
 mod known_renames;
 mod linked;
 mod long;

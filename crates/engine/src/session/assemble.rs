@@ -320,6 +320,7 @@ impl Assembly<'_> {
             refs: &session.refs,
             objects: &session.objects,
             index: self.index,
+            watched: session.watched.as_ref(),
         };
         let mut long = question.status(
             self.request,

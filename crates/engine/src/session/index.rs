@@ -17,6 +17,7 @@ use vigil_model::verdict::{is_racy_entry, leaves_no_more_in_doubt};
 use super::Session;
 use super::error::SessionError;
 use super::excludes::read_pattern_file;
+use super::known_presence::KnownPresence;
 use super::known_renames::KnownRenames;
 use super::sparse_directories::{self, Presence, WrittenSparse};
 use crate::git_ignore_files::too_large;
@@ -54,6 +55,8 @@ pub(super) struct IndexState {
     pub(super) is_dirty: bool,
     /// A unique number for each index that was read.
     pub(super) serial: u64,
+    /// How much of a sparse checkout was present.
+    pub(super) presence: KnownPresence,
 }
 
 /// HEAD compared with the index, valid as long as neither changes.
@@ -93,6 +96,7 @@ impl IndexState {
             tree_diff: None,
             is_dirty: true,
             serial: next_serial(),
+            presence: KnownPresence::default(),
         }
     }
 

@@ -9,6 +9,7 @@ use vigil_model::index::Entry;
 use super::SessionError;
 use super::index::IndexState;
 use super::looks::Looks;
+use super::watched::WatchedFindings;
 use crate::status::{LongStatus, SparseState, StatusRequest};
 use vigil_git::objects::Objects;
 use vigil_git::operation::under_way::OperationState;
@@ -27,6 +28,7 @@ pub(super) struct LongQuestion<'s> {
     pub(super) objects: &'s Objects,
     /// The index that was read last.
     pub(super) index: &'s IndexState,
+    pub(super) watched: Option<&'s WatchedFindings>,
 }
 
 impl LongQuestion<'_> {
@@ -71,6 +73,22 @@ impl LongQuestion<'_> {
         if stays_sparse {
             return Ok(Some(SparseState::SparseIndex));
         }
+        // A sparse index is expanded by what is present, and so is its tree.
+        let heard = self.watched.and_then(WatchedFindings::heard_tree);
+        let heard = heard.filter(|_| state.written_sparse.is_none() && !self.settings.ignore_case);
+        let percent = match &heard {
+            None => self.percent()?,
+            Some(heard) => match state.presence.percent(heard, &state.tracked) {
+                Some(percent) => percent,
+                None => state.presence.keep(heard, || self.percent())?,
+            },
+        };
+        Ok(percent.map(SparseState::Percent))
+    }
+
+    /// Returns the percentage of the tracked files that are present.
+    fn percent(&self) -> Result<Option<usize>, SessionError> {
+        let state = self.index;
         let index = state.whole(self.repository)?;
         let top = self.repository.require_work_tree()?;
         let expects_present = self.settings.expects_files_outside;
@@ -95,6 +113,6 @@ impl LongQuestion<'_> {
             .iter()
             .filter(|entry| is_absent(entry))
             .count();
-        Ok(percent_present(index.entries().len(), skipped).map(SparseState::Percent))
+        Ok(percent_present(index.entries().len(), skipped))
     }
 }

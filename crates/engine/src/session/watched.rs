@@ -18,6 +18,7 @@ use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
 use super::governing::{ToLookAt, governed_otherwise, linked_at};
+use super::known_presence::HeardTree;
 use super::linked::Linked;
 use super::silent_looks::SilentLooks;
 use super::watch_basis::LastChange;
@@ -198,6 +199,20 @@ impl WatchedFindings {
         Some(Resting {
             key: kept.key.clone(),
             position: kept.position,
+        })
+    }
+
+    /// The working tree, if every file that comes or goes is heard of.
+    pub(super) fn heard_tree(&self) -> Option<HeardTree<'_>> {
+        let (kept, (_, tree)) = (self.kept.last()?, self.tree.as_ref()?);
+        let silent_paths = &kept.known.findings().silent_paths;
+        let is_heard = silent_paths.trees.is_empty()
+            && silent_paths.folders.is_empty()
+            && silent_paths.nested.is_empty()
+            && self.mounted.is_empty();
+        is_heard.then_some(HeardTree {
+            tree,
+            looked_until: kept.position,
         })
     }
 
