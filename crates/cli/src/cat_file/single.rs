@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use bstr::{BStr, ByteSlice};
+use vigil_git::objects::Circle;
 use vigil_history::revision;
 use vigil_model::ObjectId;
 use vigil_model::quote::{QuoteRule, append_quoted};
@@ -243,8 +244,9 @@ impl SingleObject<'_> {
         let bad_file = || Reply::fatal(bytes!["git cat-file ", self.name, ": bad file"]);
         let bad_file = bad_file();
         let mut id = self.id;
-        // More steps than any real chain has, so that a cycle of tags ends.
-        for _ in 0..STEPS_MAX {
+        // Replacements may lead from tag to tag in a circle.
+        let mut circle = Circle::default();
+        while !circle.is_closed_by(&id) {
             let Some((found, contents)) = self.read_sound(&id)? else {
                 return Err(bad_file.into());
             };
@@ -389,6 +391,3 @@ fn id_behind(field: &[u8], contents: &[u8]) -> Option<ObjectId> {
     let hex = contents.strip_prefix(field)?.lines().next()?;
     ObjectId::from_hex(hex).ok()
 }
-
-/// A bound on the number of steps from one object to another.
-const STEPS_MAX: usize = 4096;

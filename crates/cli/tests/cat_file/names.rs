@@ -207,12 +207,11 @@ fn the_name_of_a_printed_tree_is_complained_of_twice() {
     }
 }
 
-#[test]
-fn a_long_chain_of_tags_is_followed_to_its_end() {
-    let sandbox = Sandbox::new("sha1");
+/// Makes this many tags, `c0` of HEAD, `c1` of `c0`, and so on.
+fn make_chain_of_tags(sandbox: &Sandbox, count: usize) {
     let start = sandbox.git(&["rev-parse", "HEAD"]);
     let mut stream = String::new();
-    for number in 0..400 {
+    for number in 0..count {
         let from = match number {
             0 => start.trim().to_owned(),
             number => format!(":{number}"),
@@ -223,6 +222,25 @@ fn a_long_chain_of_tags_is_followed_to_its_end() {
         ));
     }
     sandbox.run("git", &["fast-import", "--quiet"], stream.as_bytes());
+}
+
+#[test]
+fn a_chain_of_thousands_of_tags_leads_to_its_end() {
+    let sandbox = Sandbox::new("sha1");
+    make_chain_of_tags(&sandbox, 4200);
+    let others: String = (0..4199)
+        .map(|number| format!("delete refs/tags/c{number}\n"))
+        .collect();
+    sandbox.run("git", &["update-ref", "--stdin"], others.as_bytes());
+    for option in ["commit", "tree", "blob"] {
+        sandbox.assert_same_cat_file(&[option, "c4199"], b"");
+    }
+}
+
+#[test]
+fn a_long_chain_of_tags_is_followed_to_its_end() {
+    let sandbox = Sandbox::new("sha1");
+    make_chain_of_tags(&sandbox, 400);
     let mut names = String::new();
     for tag in ["c126", "c127", "c128", "c399"] {
         for end in [
