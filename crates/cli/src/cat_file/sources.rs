@@ -80,9 +80,10 @@ impl Sources {
         let refs = Refs::open(&repository);
         let objects = Objects::open_fetching(&repository, &refs).map_err(|error| fatal(&error))?;
         objects.collect_messages();
+        let store = objects.store();
         Ok(Self {
-            store: objects.store(),
-            compat: Compat::read(&repository),
+            compat: Compat::read(&repository, store.folders()),
+            store,
             hex_len: repository.hash.len_in_hex(),
             repository,
             refs,
@@ -107,9 +108,19 @@ impl Sources {
             .flatten()
     }
 
-    /// Returns `name` with the repository's own id in place of an id of its other hash algorithm, if `name` begins with one.
+    /// Returns `name` with the repository's own id in place of an id of its other hash algorithm, if `name` begins with one, or is
+    /// the abbreviation of one and nothing else.
     pub(super) fn with_native_id(&self, name: &BStr) -> Option<BString> {
-        self.compat.as_ref()?.with_native_id(name)
+        let compat = self.compat.as_ref()?;
+        compat.with_native_id(name).or_else(|| {
+            let own = compat.abbreviated_native_id(name)?;
+            let options = revision::Options {
+                quietly: true,
+                ..revision::Options::default()
+            };
+            let known = self.resolved(name, &options);
+            matches!(known.outcome, Err(Unresolved::Missing)).then(|| own.to_string().into())
+        })
     }
 
     /// The id of an object in the other hash algorithm.
@@ -120,14 +131,7 @@ impl Sources {
     /// Resolves `name`.
     pub(super) fn resolve(&self, name: &BStr, options: &revision::Options) -> Resolution {
         let own = self.with_native_id(name);
-        let mut resolution = revision::resolve_in_context(
-            own.as_ref().map_or(name, |own| own.as_bstr()),
-            options,
-            &self.repository,
-            &self.refs,
-            &self.objects,
-            &self.memory,
-        );
+        let mut resolution = self.resolved(own.as_ref().map_or(name, |own| own.as_bstr()), options);
         if let Some(own) = own
             && let Err(Unresolved::Fatal(text)) = &mut resolution.outcome
             && let Some((own, rest)) = own.split_at_checked(self.hex_len)
@@ -137,6 +141,18 @@ impl Sources {
             *text = text.replace(own, given).into();
         }
         resolution
+    }
+
+    /// Resolves `name`, which has no id of the other hash algorithm.
+    fn resolved(&self, name: &BStr, options: &revision::Options) -> Resolution {
+        revision::resolve_in_context(
+            name,
+            options,
+            &self.repository,
+            &self.refs,
+            &self.objects,
+            &self.memory,
+        )
     }
 
     /// Returns whether printed paths have bytes from 0x80 on escaped.

@@ -1,5 +1,9 @@
 //! Names of objects.
 
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use bstr::ByteSlice;
 use vigil_testkit::sandbox::{git_is_at_least, skip_test};
 
 use super::sandbox::{Sandbox, VIGIL};
@@ -153,6 +157,126 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
             }
         }
     }
+}
+
+/// A repository whose objects have ids of two hash algorithms, with one commit. `None` if git is too old for that.
+fn repository_with_other_ids() -> Option<Sandbox> {
+    let sandbox = Sandbox(vigil_testkit::sandbox::Sandbox::new());
+    if !git_is_at_least("git", 45) {
+        skip_test("ids of another hash algorithm", "git is older than 2.45");
+        return None;
+    }
+    sandbox.git(&["config", "core.repositoryFormatVersion", "1"]);
+    sandbox.git(&["config", "extensions.objectFormat", "sha1"]);
+    sandbox.git(&["config", "extensions.compatObjectFormat", "sha256"]);
+    sandbox.write("file", "contents\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "file"]);
+    Some(sandbox)
+}
+
+fn other_id(sandbox: &Sandbox, name: &str) -> String {
+    let id = sandbox.git(&["rev-parse", "--output-object-format=sha256", name]);
+    id.trim().to_owned()
+}
+
+#[test]
+fn ids_in_the_other_hash_algorithm_may_be_abbreviated() {
+    let Some(sandbox) = repository_with_other_ids() else {
+        return;
+    };
+    let mut names = Vec::new();
+    for name in ["HEAD", "HEAD^{tree}", "HEAD:file"] {
+        let id = other_id(&sandbox, name);
+        names.extend([4, 7, 40, 41, 63].map(|len| id[..len].to_owned()));
+        names.push(id[..12].to_uppercase());
+        names.push(format!("{}^0", &id[..12]));
+        names.push(format!("g{}", &id[..12]));
+    }
+    // A reference goes first.
+    sandbox.git(&["branch", &other_id(&sandbox, "HEAD:file")[..9]]);
+    names.push(other_id(&sandbox, "HEAD:file")[..9].to_owned());
+    for name in &names {
+        for option in ["-t", "-p"] {
+            sandbox.assert_same_cat_file(&[option, name], b"");
+        }
+        sandbox.assert_same_cat_file(&["--batch"], format!("{name}\n").as_bytes());
+    }
+}
+
+#[test]
+fn ids_in_the_other_hash_algorithm_are_read_for_alternates_too() {
+    let Some(sandbox) = repository_with_other_ids() else {
+        return;
+    };
+    let id = other_id(&sandbox, "HEAD:file");
+    let list = format!("{}\n", sandbox.git_dir().join("objects").display());
+    sandbox.git(&["init", "-q", "../borrower"]);
+    let borrower = sandbox.root().join("borrower");
+    std::fs::copy(
+        sandbox.git_dir().join("config"),
+        borrower.join(".git/config"),
+    )
+    .unwrap();
+    std::fs::create_dir_all(borrower.join(".git/objects/info")).unwrap();
+    std::fs::write(borrower.join(".git/objects/info/alternates"), list).unwrap();
+    let folder = borrower.to_str().unwrap().to_owned();
+    let told = sandbox.run(VIGIL, &["-C", &folder, "cat-file", "-p", &id], b"");
+    assert_eq!(told.stdout.as_bstr(), "contents\n", "{told:?}");
+}
+
+#[test]
+fn ids_in_the_other_hash_algorithm_count_up_to_a_wrong_line() {
+    let Some(sandbox) = repository_with_other_ids() else {
+        return;
+    };
+    let path = sandbox.git_dir().join("objects/loose-object-idx");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let ids = ["HEAD", "HEAD^{tree}", "HEAD:file"].map(|name| other_id(&sandbox, name));
+    let lines: Vec<&str> = whole.lines().collect();
+    for text in [
+        lines[1..].join("\n"),
+        format!("# loose-object-idx \n{}", lines[1..].join("\n")),
+        format!("{}\n{}\njunk\n{}\n", lines[0], lines[1], lines[2]),
+        format!("{}\n{}\n\n{}\n", lines[0], lines[1], lines[2]),
+        format!("{} \n", lines[..2].join("\n")),
+        whole.replace('\n', "\r\n"),
+        whole.trim_end().to_owned(),
+        String::new(),
+    ] {
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, text).unwrap();
+        // In a batch, git finds none once one is missing.
+        for id in &ids {
+            sandbox.assert_same_cat_file(&["-t", id], b"");
+        }
+    }
+}
+
+#[test]
+fn ids_in_the_other_hash_algorithm_come_while_a_batch_runs() {
+    let Some(sandbox) = repository_with_other_ids() else {
+        return;
+    };
+    let mut command = sandbox.command(VIGIL, "", ["cat-file", "--batch-check"]);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut ask = |id: &str| {
+        writeln!(input, "{id}").unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        line
+    };
+    let first = other_id(&sandbox, "HEAD:file");
+    assert_eq!(ask(&first), format!("{first} blob 9\n"));
+    sandbox.write("late", "later\n");
+    sandbox.git(&["add", "late"]);
+    let late = other_id(&sandbox, ":late");
+    assert_eq!(ask(&late), format!("{late} blob 6\n"));
+    drop(input);
+    assert!(child.wait().unwrap().success());
 }
 
 /// git goes to the top of the working tree only from below it.
