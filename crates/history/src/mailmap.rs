@@ -49,6 +49,16 @@ pub enum Error {
     Fatal(BString),
 }
 
+impl Error {
+    /// git's messages before it exits, as whole lines.
+    pub fn messages(&self) -> &[String] {
+        match self {
+            Self::Config(error) => error.messages(),
+            Self::Objects(_) | Self::Revision(_) | Self::Fatal(_) => &[],
+        }
+    }
+}
+
 /// The proper name and address of a person; `None` keeps the given one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ProperIdentity {
@@ -91,7 +101,9 @@ impl Loaded {
         let is_bare = repository.work_tree.is_none() && config.boolean("core.bare")? != Some(false);
         let directory = repository.directory_without_need();
         let file = config.path("mailmap.file")?;
-        let mut blob = config.string("mailmap.blob");
+        let blob = config.entry("mailmap.blob");
+        let blob = blob.map(|entry| entry.required().map(BString::from));
+        let mut blob = blob.transpose()?;
         if is_bare {
             blob = blob.or_else(|| Some("HEAD:.mailmap".into()));
         } else {

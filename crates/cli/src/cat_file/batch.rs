@@ -14,7 +14,6 @@ use super::arguments::{Batch, BatchArguments};
 use super::failure::Failure;
 use super::input::Input;
 use super::object_printer::{Detail, ObjectPrinter, RequestedObject};
-use super::say::say;
 use super::sources::Sources;
 use crate::reply::{Reply, bytes};
 use crate::whole_files::ATTEMPTS_MAX;
@@ -288,7 +287,7 @@ impl<'a> Lines<'a> {
                     ..revision::Options::default()
                 };
                 let resolution = self.sources.resolve(name, &options);
-                say(&resolution.messages);
+                self.sources.say(&resolution.messages);
                 match resolution.outcome {
                     Ok(found) => RequestedObject {
                         id: found.id,

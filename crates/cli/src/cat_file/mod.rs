@@ -26,7 +26,7 @@ use vigil_objects::ObjectReader;
 use crate::command::Command;
 use crate::inside;
 use crate::options::{OwnOptions, Value, usage};
-use crate::output::color::hint_color;
+use crate::output::color::HintColors;
 use crate::reply::Reply;
 use crate::whole_files::ATTEMPTS_MAX;
 
@@ -77,15 +77,17 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
         // git then takes all objects as they are and does not look for replacements.
         environment.to_mut().set("GIT_NO_REPLACE_OBJECTS", "1");
     }
-    let found = FoundRepository::find(&environment)?;
+    let mut found = FoundRepository::find(&environment)?;
     say_texts(found.repository.config.messages());
     let mut drivers = Drivers::built_in();
+    let mut hint_colors = HintColors::default();
     // git checks the whole configuration before it looks at the command line.
     Settings::of_any_command(&found.repository, CommandScope::Objects, |entry| {
-        hint_color(entry)?;
+        hint_colors.take(entry)?;
         drivers.take(entry)
     })
     .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
+    found.hint_colors = hint_colors.if_wanted(&environment);
     let Arguments { task, use_mailmap } = Arguments::parse(arguments)?;
     match task {
         Task::Single { single, name, path } => {
@@ -131,6 +133,7 @@ fn in_batch(
     use_mailmap: bool,
 ) -> Result<(), Failure> {
     let mut questions = Questions::new(arguments, use_mailmap);
+    let hint_colors = found.hint_colors.clone();
     let (mut found, mut first) = (Some(found), None);
     if use_mailmap {
         first = found.take().map(|found| opened(found, true)).transpose()?;
@@ -145,7 +148,11 @@ fn in_batch(
         let sources = match (first.take(), found.take()) {
             (Some(sources), _) => sources,
             (None, Some(found)) => Sources::open(found)?,
-            (None, None) => Sources::open(FoundRepository::find(environment)?)?,
+            (None, None) => {
+                let mut again = FoundRepository::find(environment)?;
+                again.hint_colors.clone_from(&hint_colors);
+                Sources::open(again)?
+            }
         };
         let printer = printer(arguments, &format, &sources, questions.use_mailmap);
         match Lines::new(arguments, &sources, printer, &mut questions).run() {

@@ -2,7 +2,7 @@
 
 use bstr::BString;
 
-use crate::reply::labelled;
+use crate::output::color::lines_with_hints;
 use vigil_model::raw_text::text_bytes;
 
 /// Writes whole lines to standard error, in which some bytes may be [shown by characters](vigil_model::raw_text).
@@ -13,12 +13,12 @@ pub(super) fn say_texts(lines: &[String]) {
 
 /// Writes whole lines to standard error.
 pub(super) fn say(lines: &[BString]) {
-    if lines.is_empty() {
-        return;
+    say_lines(lines, None);
+}
+
+/// Writes whole lines to standard error, with hints between these sequences.
+pub(super) fn say_lines(lines: &[BString], hint_colors: Option<&[Vec<u8>; 2]>) {
+    if !lines.is_empty() {
+        crate::say::complain(&lines_with_hints(lines, hint_colors));
     }
-    let mut text = Vec::new();
-    for line in lines {
-        text.extend(labelled("", line));
-    }
-    crate::say::complain(&text);
 }

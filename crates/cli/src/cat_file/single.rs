@@ -48,7 +48,7 @@ pub(super) fn print(
         ..revision::Options::default()
     };
     let resolution = sources.resolve(name, &options);
-    say(&resolution.messages);
+    sources.say(&resolution.messages);
     let found = match resolution.outcome {
         Ok(found) => found,
         Err(why) if why.is_fatal() => return Err(Failure::of_name(why)),
@@ -177,7 +177,7 @@ impl SingleObject<'_> {
                 let again = self
                     .sources
                     .resolve(self.name, &revision::Options::default());
-                say(&again.messages);
+                self.sources.say(&again.messages);
                 self.tree(&location)
             }
             Kind::Blob => self.stream(&location),

@@ -24,7 +24,7 @@ use super::arguments::Transform;
 use super::failure::Failure;
 use super::object_printer::Rewriter;
 use super::output::CutGuard;
-use super::say::{say, say_texts};
+use super::say::{say, say_lines, say_texts};
 use crate::inside;
 use crate::reply::Reply;
 
@@ -41,6 +41,7 @@ pub(super) struct Sources {
     pub(super) store: Arc<ObjectStore>,
     pub(super) compat: Option<Compat>,
     hex_len: usize,
+    hint_colors: Option<[Vec<u8>; 2]>,
     /// Covers all of the above.
     pub(super) cut_guard: CutGuard,
 }
@@ -48,6 +49,8 @@ pub(super) struct Sources {
 /// A repository that was found, and of which nothing but the configuration was read.
 pub(super) struct FoundRepository {
     pub(super) repository: Repository,
+    /// What begins and ends the colour of hints, if they are coloured.
+    pub(super) hint_colors: Option<[Vec<u8>; 2]>,
     cut_guard: CutGuard,
 }
 
@@ -61,6 +64,7 @@ impl FoundRepository {
         let repository = inside::find(environment)?;
         Ok(Self {
             repository,
+            hint_colors: None,
             cut_guard,
         })
     }
@@ -74,6 +78,7 @@ impl Sources {
     pub(super) fn open(found: FoundRepository) -> Result<Self, Reply> {
         let FoundRepository {
             repository,
+            hint_colors,
             cut_guard,
         } = found;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(message_bytes(&error));
@@ -92,6 +97,7 @@ impl Sources {
             contents: OnceCell::new(),
             mailmap: OnceCell::new(),
             remote_objects: OnceCell::new(),
+            hint_colors,
             cut_guard,
         })
     }
@@ -99,6 +105,11 @@ impl Sources {
     /// Writes the messages that git prints once, when the first object is read.
     pub(super) fn begin(&self) {
         say_texts(&self.objects.take_opening_messages());
+    }
+
+    /// Writes the messages about a name.
+    pub(super) fn say(&self, messages: &[BString]) {
+        say_lines(messages, self.hint_colors.as_ref());
     }
 
     /// Parses `name` if it is a full id.
@@ -220,8 +231,8 @@ impl Sources {
     fn mailmap(&self) -> Result<&Mailmap, Failure> {
         if self.mailmap.get().is_none() {
             let loaded = Loaded::read(&self.repository, &self.refs, &self.objects, &self.memory)
-                .map_err(|error| Reply::fatal(message_bytes(&error)))?;
-            say(&loaded.messages);
+                .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
+            self.say(&loaded.messages);
             let _ = self.mailmap.set(loaded.mailmap);
         }
         self.mailmap.get().ok_or(Failure::Unwanted)

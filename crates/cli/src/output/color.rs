@@ -1,8 +1,13 @@
 //! Colours: those of each part of the output, and the escape sequences for configured ones (git-config(1), "color").
 
-use bstr::{BStr, ByteSlice};
+use std::io::IsTerminal;
+
+use bstr::{BStr, BString, ByteSlice};
 use vigil_git::config::{ConfigEntry, Error};
+use vigil_git::environment::Environment;
 use vigil_model::raw_text::raw;
+
+use crate::reply::{bytes, labelled};
 
 /// Ends a coloured part.
 pub(crate) const RESET: &[u8] = b"\x1b[m";
@@ -215,15 +220,104 @@ fn parse_attribute(word: &[u8]) -> Option<u8> {
     Some(if negated { off } else { on })
 }
 
-/// Checks an entry if it is a colour of hints, as every command of git does.
+/// When colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColorUse {
+    Never,
+    Always,
+    /// If the output is a terminal.
+    Auto,
+}
+
+impl ColorUse {
+    /// Reads the value of an entry.
+    ///
+    /// # Errors
+    /// git refuses the value.
+    pub(crate) fn of_entry(entry: &ConfigEntry<'_>) -> Result<Self, Error> {
+        let is = |word: &[u8]| {
+            let value = entry.value;
+            value.is_some_and(|value| value.eq_ignore_ascii_case(word))
+        };
+        if is(b"always") {
+            return Ok(Self::Always);
+        }
+        if is(b"never") || (!is(b"auto") && !entry.boolean()?) {
+            return Ok(Self::Never);
+        }
+        Ok(Self::Auto)
+    }
+}
+
+/// The colours of hints on standard error.
+#[derive(Clone, Debug)]
+pub(crate) struct HintColors {
+    /// `color.advice`.
+    pub(crate) color_use: Option<ColorUse>,
+    /// What begins and what ends the colour.
+    pub(crate) sequences: [Vec<u8>; 2],
+}
+
+impl Default for HintColors {
+    fn default() -> Self {
+        Self {
+            color_use: None,
+            sequences: [b"\x1b[33m".to_vec(), RESET.to_vec()],
+        }
+    }
+}
+
+impl HintColors {
+    /// Reads an entry, as every command of git does; `false` if it is not about hints.
+    ///
+    /// # Errors
+    /// git refuses the value.
+    pub(crate) fn take(&mut self, entry: &ConfigEntry<'_>) -> Result<bool, Error> {
+        let [begin, end] = &mut self.sequences;
+        match entry.key.as_bytes() {
+            b"color.advice" => self.color_use = Some(ColorUse::of_entry(entry)?),
+            b"color.advice.hint" => *begin = of_entry(entry)?,
+            b"color.advice.reset" => *end = of_entry(entry)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Returns the sequences, if this process writes hints in colour.
+    pub(crate) fn if_wanted(self, environment: &Environment) -> Option<[Vec<u8>; 2]> {
+        let is_wanted = match self.color_use.unwrap_or(ColorUse::Auto) {
+            ColorUse::Never => false,
+            ColorUse::Always => true,
+            ColorUse::Auto => std::io::stderr().is_terminal() && !is_dumb(environment),
+        };
+        is_wanted.then_some(self.sequences)
+    }
+}
+
+/// Whether the terminal shows no colours.
+pub(crate) fn is_dumb(environment: &Environment) -> bool {
+    let name = environment.get("TERM");
+    name.is_none_or(|name| name == BStr::new("dumb"))
+}
+
+/// Returns each of `texts` as a line for standard error, with hints between these sequences.
+pub(crate) fn lines_with_hints(texts: &[BString], sequences: Option<&[Vec<u8>; 2]>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for text in texts {
+        match sequences.filter(|_| text.starts_with(b"hint:")) {
+            Some([begin, end]) => lines.extend(bytes![begin, text, end, "\n"]),
+            None => lines.extend(labelled("", text)),
+        }
+    }
+    lines
+}
+
+/// Checks an entry if it is about the colours of hints, as every command of git does.
 ///
 /// # Errors
 /// git refuses the value.
 pub(crate) fn hint_color(entry: &ConfigEntry<'_>) -> Result<(), Error> {
-    match entry.key.as_bytes() {
-        b"color.advice.hint" | b"color.advice.reset" => of_entry(entry).map(drop),
-        _ => Ok(()),
-    }
+    HintColors::default().take(entry).map(drop)
 }
 
 /// The value of an entry, as the sequence that begins the colour.

@@ -12,11 +12,11 @@ use vigil_git::environment::Environment;
 use vigil_model::raw_text::{message_bytes, text_bytes};
 
 use super::arguments::Arguments;
-use super::lines;
 use super::plan::StatusPlan;
 use super::settings::PrintSettings;
 use crate::hg;
 use crate::output;
+use crate::output::color::lines_with_hints;
 
 /// Writes the output of `vigil status`.
 pub(crate) struct DaemonStatusWriter;
@@ -67,7 +67,7 @@ impl StatusWriter for DaemonStatusWriter {
         }
         Ok(Printed {
             stdout: output::write(plan.format, &status, &plan.presentation),
-            stderr: lines(&status.warnings, plan.hint_colors.as_ref()),
+            stderr: lines_with_hints(&status.warnings, plan.hint_colors.as_ref()),
         })
     }
 

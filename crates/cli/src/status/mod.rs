@@ -22,7 +22,8 @@ use crate::command::Command;
 use crate::inside;
 use crate::options::{OwnOptions, Value, usage};
 use crate::output;
-use crate::reply::{Reply, bytes, labelled};
+use crate::output::color::lines_with_hints;
+use crate::reply::Reply;
 use crate::terminal;
 
 pub(crate) use daemon_writer::DaemonStatusWriter;
@@ -137,11 +138,11 @@ fn answer_with(
         let mut reply = inside::refuse(error);
         reply.stderr.splice(
             ..0,
-            lines(&session.take_messages(), plan.hint_colors.as_ref()),
+            lines_with_hints(&session.take_messages(), plan.hint_colors.as_ref()),
         );
         reply
     })?;
-    let mut stderr = lines(&status.warnings, plan.hint_colors.as_ref());
+    let mut stderr = lines_with_hints(&status.warnings, plan.hint_colors.as_ref());
     if let Some(cut_short) = &status.cut_short {
         let reply = Reply::gave_up(&cut_short.messages, cut_short.label, &cut_short.text);
         stderr.extend(reply.stderr);
@@ -168,16 +169,4 @@ fn answer_with(
         stderr,
         code: plan.presentation.long.additions.code(),
     })
-}
-
-/// Returns each of `texts` as a line, with hints in their colours.
-fn lines(texts: &[BString], hint_colors: Option<&[Vec<u8>; 2]>) -> Vec<u8> {
-    let mut lines = Vec::new();
-    for text in texts {
-        match hint_colors.filter(|_| text.starts_with(b"hint:")) {
-            Some([start, end]) => lines.extend(bytes![start, text, end, "\n"]),
-            None => lines.extend(labelled("", text)),
-        }
-    }
-    lines
 }

@@ -9,8 +9,9 @@ use vigil_testkit::sandbox::Sandbox;
 
 use super::arguments::{Arguments, TABLE};
 use super::plan::StatusPlan;
-use super::settings::{ColorUse, PrintSettings};
+use super::settings::PrintSettings;
 use crate::options::{OwnOptions, usage};
+use crate::output::color::ColorUse;
 use crate::reply::Reply;
 
 const USAGE: &str = "\

@@ -15,8 +15,8 @@ use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedM
 use super::arguments::{Arguments, FormatChoice};
 use super::column_style::ColumnUse;
 use super::installed_git::GitRequest;
-use super::settings::{ColorUse, PrintSettings};
-use crate::output::color::Palette;
+use super::settings::PrintSettings;
+use crate::output::color::{ColorUse, Palette, is_dumb};
 use crate::output::long::columns::Columns;
 use crate::output::long::presentation::{Additions, LongPresentation};
 use crate::output::{Format, Presentation};
@@ -123,13 +123,13 @@ impl StatusPlan {
             refusal,
             locks,
             hint_colors: wants_color(
-                print.color_use_in_hints,
+                print.hint_colors.color_use,
                 print,
                 environment,
                 Stream::Error,
                 terminal,
             )
-            .then(|| print.hint_colors.clone()),
+            .then(|| print.hint_colors.sequences.clone()),
         })
     }
 }
@@ -361,16 +361,13 @@ fn wants_color(
         ColorUse::Never => false,
         ColorUse::Always => true,
         ColorUse::Auto => {
-            let is_dumb = environment
-                .get("TERM")
-                .is_none_or(|name| name == BStr::new("dumb"));
             let is_shown = match stream {
                 Stream::Error => terminal.is_errors,
                 Stream::Output => {
                     terminal.is_output || (print.color_in_pager && pager::is_in_use(environment))
                 }
             };
-            is_shown && !is_dumb
+            is_shown && !is_dumb(environment)
         }
     }
 }

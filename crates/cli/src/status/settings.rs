@@ -8,16 +8,7 @@ use vigil_git::repository::settings::Settings;
 use vigil_model::raw_text::raw;
 
 use super::column_style::ColumnStyle;
-use crate::output::color::{self, Palette};
-
-/// When colours are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ColorUse {
-    Never,
-    Always,
-    /// If the output is a terminal.
-    Auto,
-}
+use crate::output::color::{self, ColorUse, HintColors, Palette};
 
 /// The configured values; `None` if there is none that counts.
 #[derive(Debug)]
@@ -31,10 +22,7 @@ pub(crate) struct PrintSettings {
     pub(super) palette: Palette,
     /// `color.diff`, for patches.
     pub(super) color_use_in_patches: Option<ColorUse>,
-    /// `color.advice`, for hints on standard error.
-    pub(super) color_use_in_hints: Option<ColorUse>,
-    /// The sequences before and after a coloured hint.
-    pub(super) hint_colors: [Vec<u8>; 2],
+    pub(super) hint_colors: HintColors,
     /// `advice.statusHints`.
     pub(super) hints: bool,
     /// `advice.statusUoption`.
@@ -57,8 +45,7 @@ impl Default for PrintSettings {
             color_in_pager: true,
             palette: Palette::default(),
             color_use_in_patches: None,
-            color_use_in_hints: None,
-            hint_colors: [b"\x1b[33m".to_vec(), color::RESET.to_vec()],
+            hint_colors: HintColors::default(),
             hints: true,
             advises_on_untracked: true,
             advises_on_counting: true,
@@ -124,13 +111,15 @@ impl PrintSettings {
     /// git refuses the value.
     pub(super) fn take(&mut self, entry: &ConfigEntry<'_>) -> Result<bool, Error> {
         match entry.key.as_bytes() {
-            b"status.color" | b"color.status" => self.color_use = Some(color_use(entry)?),
-            b"color.ui" => self.color_use_anywhere = color_use(entry)?,
+            b"status.color" | b"color.status" => self.color_use = Some(ColorUse::of_entry(entry)?),
+            b"color.ui" => self.color_use_anywhere = ColorUse::of_entry(entry)?,
             b"color.pager" => self.color_in_pager = entry.boolean()?,
-            b"diff.color" | b"color.diff" => self.color_use_in_patches = Some(color_use(entry)?),
-            b"color.advice" => self.color_use_in_hints = Some(color_use(entry)?),
-            b"color.advice.hint" => self.hint_colors[0] = color::of_entry(entry)?,
-            b"color.advice.reset" => self.hint_colors[1] = color::of_entry(entry)?,
+            b"diff.color" | b"color.diff" => {
+                self.color_use_in_patches = Some(ColorUse::of_entry(entry)?)
+            }
+            b"color.advice" | b"color.advice.hint" | b"color.advice.reset" => {
+                self.hint_colors.take(entry)?;
+            }
             b"advice.statushints" => self.hints = entry.boolean()?,
             b"advice.statusuoption" => self.advises_on_untracked = entry.boolean()?,
             b"advice.statusaheadbehindwarning" => self.advises_on_counting = entry.boolean()?,
@@ -160,21 +149,6 @@ fn is_color_of_patches(key: &[u8]) -> bool {
         .strip_prefix(b"color.diff.")
         .or_else(|| key.strip_prefix(b"diff.color."));
     name.is_some_and(|name| IN_PATCHES.iter().any(|known| known.as_bytes() == name))
-}
-
-fn color_use(entry: &ConfigEntry<'_>) -> Result<ColorUse, Error> {
-    let is = |word: &[u8]| {
-        entry
-            .value
-            .is_some_and(|value| value.eq_ignore_ascii_case(word))
-    };
-    if is(b"always") {
-        return Ok(ColorUse::Always);
-    }
-    if is(b"never") || (!is(b"auto") && !entry.boolean()?) {
-        return Ok(ColorUse::Never);
-    }
-    Ok(ColorUse::Auto)
 }
 
 fn column_style(entry: &ConfigEntry<'_>, style: &mut ColumnStyle) -> Result<(), Error> {

@@ -218,3 +218,20 @@ fn drivers_are_checked_before_anything_is_printed() {
         sandbox.git(&["config", "--unset", key]);
     }
 }
+
+#[test]
+fn a_mailmap_needs_a_value_wherever_it_is_configured() {
+    let sandbox = Sandbox::new("sha1");
+    for key in ["mailmap.file", "mailmap.blob"] {
+        for arguments in [
+            &["-c", key, "cat-file", "--use-mailmap", "-p", "HEAD"][..],
+            &["-c", key, "cat-file", "--use-mailmap", "--batch"],
+        ] {
+            sandbox.assert_same_as_git_with_input(arguments, b"HEAD\n");
+        }
+        let lines = format!("[mailmap]\n\t{}\n", key.trim_start_matches("mailmap."));
+        sandbox.write("config", lines);
+        sandbox.git(&["config", "include.path", "../config"]);
+        sandbox.assert_same_cat_file(&["--use-mailmap", "-p", "HEAD"], b"");
+    }
+}

@@ -1,5 +1,6 @@
 //! Names of objects.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
@@ -155,6 +156,40 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
                     sandbox.assert_same_cat_file(&[option, transform], line.as_bytes());
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn the_candidates_for_an_abbreviated_id_are_in_the_colour_of_hints() {
+    let sandbox = Sandbox::new("sha1");
+    let blobs: String = (0..2000)
+        .map(|number| format!("blob\ndata <<E\n{number}\nE\n"))
+        .collect();
+    sandbox.run("git", &["fast-import", "--quiet"], blobs.as_bytes());
+    let mut count_by_start: HashMap<String, usize> = HashMap::new();
+    for id in sandbox.ids() {
+        *count_by_start.entry(id[..4].to_owned()).or_default() += 1;
+    }
+    let mut ambiguous = count_by_start.iter().filter(|(_, count)| **count > 1);
+    let (start, _) = ambiguous.next().unwrap();
+    for settings in [
+        &[][..],
+        &["color.advice=always"],
+        &["color.advice=always", "color.advice.hint=red bold"],
+        &["color.advice=always", "color.advice.reset=blue"],
+        &["color.advice=auto"],
+        &["color.ui=always"],
+    ] {
+        let options: Vec<&str> = settings.iter().flat_map(|value| ["-c", value]).collect();
+        for (command, input) in [
+            (&["cat-file", "-t", start][..], String::new()),
+            (&["cat-file", "--batch-check"], format!("{start}\n")),
+            (&["describe", start], String::new()),
+            (&["describe", "--contains", start], String::new()),
+        ] {
+            let arguments = [options.as_slice(), command].concat();
+            sandbox.assert_same_as_git_with_input(&arguments, input.as_bytes());
         }
     }
 }

@@ -6,6 +6,9 @@ use gix_object::Kind;
 
 use super::names::{Flags, Resolver};
 use super::{Hint, Unresolved, date};
+use vigil_git::objects::Tag;
+use vigil_model::c_string::until_nul;
+use vigil_model::white_space;
 use vigil_objects::commit::subject;
 
 /// The least number of digits of an abbreviated id.
@@ -159,26 +162,19 @@ impl Resolver<'_> {
             Some(Kind::Blob) => b" blob".to_vec(),
             Some(Kind::Commit) => {
                 self.objects.read(id, &mut content)?;
-                let (headers, message) = content
-                    .split_once_str("\n\n")
-                    .unwrap_or((content.as_slice(), b""));
-                let (time_s, zone) = header(headers, b"author ")
-                    .and_then(time_of)
-                    .unwrap_or((0, 0));
-                let date = date::short(time_s, zone);
+                // git treats it as a C string.
+                let content = until_nul(&content);
+                let (headers, message) = content.split_once_str("\n\n").unwrap_or((content, b""));
+                let date = author_date(headers).unwrap_or_default();
                 [b" commit ", date.as_bytes(), b" - ", &subject(message)].concat()
             }
             Some(Kind::Tag) => {
                 self.objects.read(id, &mut content)?;
-                let headers = content
-                    .split_once_str("\n\n")
-                    .map_or(content.as_slice(), |(headers, _)| headers);
-                let Some(name) = header(headers, b"tag ") else {
+                let Ok(tag) = Tag::parse(&content, self.objects.hash_kind()) else {
                     return Ok(b" [bad tag, could not parse it]".to_vec());
                 };
-                let time = header(headers, b"tagger ").and_then(time_of);
-                let date = date::short(time.map_or(0, |(time_s, _)| time_s), 0);
-                [b" tag ", date.as_bytes(), b" - ", name].concat()
+                let date = shown_date(tag.time_s, 0);
+                [b" tag ", date.as_bytes(), b" - ", &tag.name].concat()
             }
         })
     }
@@ -190,16 +186,86 @@ fn digits_of(name: &BStr) -> Option<BString> {
     is_one.then(|| name.to_ascii_lowercase().into())
 }
 
-/// Returns the rest of the header line that starts with `word`.
-fn header<'a>(headers: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
-    headers.lines().find_map(|line| line.strip_prefix(word))
+/// Returns the date of the last author that `headers` name; `None` if there is none, or it has no time or no zone.
+fn author_date(headers: &[u8]) -> Option<String> {
+    let mut authors = headers
+        .lines()
+        .filter_map(|line| line.strip_prefix(b"author "));
+    let author = authors.next_back()?;
+    author.get(author.find_byte(b'<')?..)?.find_byte(b'>')?;
+    let rest = author.get(author.rfind_byte(b'>')?.saturating_add(1)..)?;
+    let (time_s, rest) = number_of(white_space::trim_start(rest))?;
+    let rest = white_space::trim_start(rest);
+    let (sign, rest) = rest.split_first()?;
+    let (zone, _) = number_of(rest)?;
+    let zone = i32::try_from(zone).unwrap_or(0);
+    match sign {
+        b'+' => Some(shown_date(time_s, zone)),
+        b'-' => Some(shown_date(time_s, -zone)),
+        _ => None,
+    }
 }
 
-/// Parses the seconds since 1970 and the zone at the end of a person's line.
-fn time_of(person: &[u8]) -> Option<(i64, i32)> {
-    let rest = person.get(person.rfind_byte(b'>')?.saturating_add(1)..)?;
-    let mut words = rest.fields().map(|word| word.to_str().ok());
-    let time_s = words.next()??.parse().ok()?;
-    let zone = words.next().flatten().and_then(|zone| zone.parse().ok());
-    Some((time_s, zone.unwrap_or(0)))
+/// Parses the digits at the start of `text`, of which there must be some; also returns the rest. A number that is too large becomes
+/// the largest one.
+fn number_of(text: &[u8]) -> Option<(u64, &[u8])> {
+    let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at_checked(count)?;
+    let number = digits.iter().fold(0_u64, |number, digit| {
+        let digit = u64::from(digit.saturating_sub(b'0'));
+        number.saturating_mul(10).saturating_add(digit)
+    });
+    (count > 0).then_some((number, rest))
+}
+
+/// The last time whose year the C library can tell, in seconds since 1970.
+const SHOWN_MAX_S: i64 = 67_768_036_191_676_799;
+
+/// Formats a time as git does, to which it is 0 if it is too large.
+fn shown_date(time_s: u64, zone: i32) -> String {
+    let time_s = i64::try_from(time_s).ok();
+    match time_s.filter(|time_s| *time_s <= SHOWN_MAX_S) {
+        Some(time_s) => date::short(time_s, zone),
+        None => date::short(0, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_author_without_time_or_zone_has_no_date() {
+        for (headers, date) in [
+            ("author A <a> 1700000000 +0000", Some("2023-11-14")),
+            ("author A <a> 1700000000 -2359", Some("2023-11-13")),
+            ("author A <a>  1700000000   +0200\nx", Some("2023-11-15")),
+            (
+                "author A <a> 5 +0\nauthor B <b> 1700000000 +0",
+                Some("2023-11-14"),
+            ),
+            ("author A > <a> <b> 1700000000 +0", Some("2023-11-14")),
+            (
+                "author A <a> 99999999999999999999 +0200",
+                Some("1970-01-01"),
+            ),
+            ("author A <a> 9000000000000000000 +0200", Some("1970-01-01")),
+            ("author A <a> 1700000000 +99999999999", Some("2023-11-14")),
+            ("author A <a> 1700000000 ", None),
+            ("author A <a> 1700000000 0000", None),
+            ("author A <a> 1700000000 +", None),
+            ("author A <a> -5 +0000", None),
+            ("author A <a>", None),
+            ("author A a> 1700000000 +0000", None),
+            ("author A > 1700000000 <a", None),
+            ("committer A <a> 1700000000 +0000", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                author_date(headers.as_bytes()).as_deref(),
+                date,
+                "{headers}"
+            );
+        }
+    }
 }
