@@ -8,7 +8,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_git::remote_objects;
 use vigil_history::revision;
 use vigil_linux::process::cores;
-use vigil_model::config_value;
+use vigil_model::{config_value, white_space};
 
 use super::arguments::{Batch, BatchArguments};
 use super::failure::Failure;
@@ -348,8 +348,10 @@ fn unknown(line: &BStr) -> Reply {
 impl<'a> Command<'a> {
     /// Parses the command in `line`. `has_remote` is called only if it matters whether remote commands exist.
     fn parse(line: &'a BStr, has_remote: impl FnOnce() -> bool) -> Result<Self, Reply> {
-        let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
-        if line.first().is_some_and(is_space) {
+        if line
+            .first()
+            .is_some_and(|byte| white_space::is_space(*byte))
+        {
             return Err(Reply::fatal(bytes![
                 "whitespace before command: '",
                 line,

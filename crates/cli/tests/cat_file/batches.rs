@@ -92,6 +92,8 @@ fn commands_are_understood_as_git_understands_them() {
         "mailmap perhaps\n",
         "info HEAD\n\ninfo v1\n",
         " info HEAD\n",
+        "\x0binfo HEAD\n",
+        "\x0cinfo HEAD\n",
         "info\n",
         "flush now\n",
         "fetch HEAD\n",
