@@ -26,6 +26,7 @@ use vigil_git::index_file;
 use vigil_git::objects::{self, Objects};
 use vigil_git::refs::{self, Refs};
 use vigil_git::repository::Repository;
+use vigil_model::c_string::until_nul;
 use vigil_model::raw_text::raw;
 
 /// Why a name cannot be resolved, other than that there is no such object.
@@ -147,7 +148,8 @@ impl Unresolved {
         };
         let head = format!("{word} {}", path.len());
         let end: &[u8] = &[delimiter];
-        Some([head.as_bytes(), end, path, end].concat().into())
+        // To git it is a C string, of which it knows the length.
+        Some([head.as_bytes(), end, until_nul(path), end].concat().into())
     }
 }
 

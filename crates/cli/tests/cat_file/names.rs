@@ -161,6 +161,56 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
 }
 
 #[test]
+fn links_with_a_nul_and_empty_trees_are_followed_as_in_git() {
+    let sandbox = Sandbox::new("sha1");
+    let write = |kind: &str, contents: &[u8]| {
+        let arguments = ["hash-object", "-t", kind, "-w", "--literally", "--stdin"];
+        let told = sandbox.run("git", &arguments, contents);
+        String::from_utf8(told.stdout).unwrap().trim().to_owned()
+    };
+    let file = write("blob", b"file\n");
+    let mut entries = vec![("100644", "a", file.clone())];
+    for (name, target) in [
+        ("b", &b"a\0b"[..]),
+        ("c", b"sub\0/a"),
+        ("d", b"..\0/a"),
+        ("e", b"sub/a\0"),
+        ("f", b"\0"),
+        ("g", b"/x\0y"),
+        ("h", b"sub/..\0/../a"),
+        ("i", b"none/.."),
+    ] {
+        entries.push(("120000", name, write("blob", target)));
+    }
+    let tree = |entries: &[(&str, &str, String)]| {
+        let lines = entries.iter().map(|(mode, name, id)| {
+            let kind = if *mode == "040000" { "tree" } else { "blob" };
+            format!("{mode} {kind} {id}\t{name}\n")
+        });
+        let lines: String = lines.collect();
+        let told = sandbox.run("git", &["mktree"], lines.as_bytes());
+        String::from_utf8(told.stdout).unwrap().trim().to_owned()
+    };
+    entries.push(("040000", "none", write("tree", b"")));
+    entries.push(("040000", "sub", tree(&[("100644", "a", file)])));
+    let top = tree(&entries);
+    let empty = write("tree", b"");
+    let mut names = Vec::new();
+    for (_, name, _) in &entries {
+        for below in ["", "/", "/a", "/..", "/../a", "/../..", "//"] {
+            names.push(format!("{top}:{name}{below}"));
+        }
+    }
+    names.extend(["", "x", "..", "/"].map(|path| format!("{empty}:{path}")));
+    for option in ["-z", "-Z"] {
+        let end = "\0";
+        let input: String = names.iter().map(|name| format!("{name}{end}")).collect();
+        let arguments = ["--batch-check", "--follow-symlinks", option];
+        sandbox.assert_same_cat_file(&arguments, input.as_bytes());
+    }
+}
+
+#[test]
 fn the_candidates_for_an_abbreviated_id_are_in_the_colour_of_hints() {
     let sandbox = Sandbox::new("sha1");
     let blobs: String = (0..2000)

@@ -11,6 +11,7 @@ use vigil_model::mode::FileMode;
 use super::names::{Resolver, fatal};
 use super::{Options, Resolved, Unresolved};
 use vigil_git::objects::Circle;
+use vigil_model::c_string::until_nul;
 use vigil_objects::commit;
 use vigil_objects::tree::{Step, look_up};
 use vigil_stamp::paths::{bytes_of, is_missing};
@@ -155,13 +156,21 @@ impl Resolver<'_> {
         if rest.is_empty() {
             return Ok(Reached::Object(top.id, None));
         }
+        if top.bytes.is_empty() {
+            return Err(Unresolved::Missing);
+        }
         let mut above = vec![top];
         loop {
             let slashes = rest.iter().take_while(|byte| **byte == b'/').count();
             rest.drain(..slashes);
-            let (name, below) = match rest.split_once_str("/") {
-                Some((name, below)) => (BString::from(name), Some(BString::from(below))),
-                None => (rest.clone(), None),
+            // A link may lead to a path with a NUL. To git it is a C string, though what comes after is kept.
+            let first = until_nul(&rest);
+            let (name, below) = match first.split_once_str("/") {
+                Some((name, _)) => {
+                    let below = rest.get(name.len().saturating_add(1)..);
+                    (BString::from(name), below.map(BString::from))
+                }
+                None => (BString::from(first), None),
             };
             let current = above.last().ok_or(Unresolved::Missing)?;
             if name == ".." {
@@ -184,8 +193,12 @@ impl Resolver<'_> {
                     return Ok(Reached::Object(id, mode));
                 };
                 let next = self.tree(&id)?.ok_or_else(|| missed(links_left))?;
-                if below.is_empty() {
+                if until_nul(&below).is_empty() {
                     return Ok(Reached::Object(next.id, mode));
+                }
+                // git does not even leave it again.
+                if next.bytes.is_empty() {
+                    return Err(missed(links_left));
                 }
                 above.push(next);
                 rest = below;
@@ -204,10 +217,7 @@ impl Resolver<'_> {
                     return Err(Unresolved::DanglingLink);
                 }
                 if target.starts_with(b"/") {
-                    // git treats it as a C string.
-                    let end = target.find_byte(0).unwrap_or(target.len());
-                    target.truncate(end);
-                    return Ok(Reached::Outside(target.into()));
+                    return Ok(Reached::Outside(until_nul(&target).into()));
                 }
                 if let Some(below) = below {
                     target.push(b'/');
