@@ -211,6 +211,25 @@ fn links_with_a_nul_and_empty_trees_are_followed_as_in_git() {
 }
 
 #[test]
+fn an_object_with_two_replacements_ends_all_commands() {
+    let sandbox = Sandbox::new("sha1");
+    let (id, other) = (
+        sandbox.git(&["rev-parse", "HEAD"]),
+        sandbox.git(&["rev-parse", "HEAD~1"]),
+    );
+    let (id, other) = (id.trim(), other.trim());
+    for folder in ["", "below/"] {
+        let name = format!("refs/replace/{folder}{id}");
+        sandbox.git(&["update-ref", &name, other]);
+    }
+    sandbox.assert_same_cat_file(&["-p", id], b"");
+    sandbox.assert_same_cat_file(&["--batch"], format!("{id}\n").as_bytes());
+    sandbox.assert_same_cat_file(&["--batch-check", "--batch-all-objects"], b"");
+    sandbox.assert_same_as_git(&["describe", id]);
+    sandbox.assert_same_as_git(&["status", "--short"]);
+}
+
+#[test]
 fn the_candidates_for_an_abbreviated_id_are_in_the_colour_of_hints() {
     let sandbox = Sandbox::new("sha1");
     let blobs: String = (0..2000)

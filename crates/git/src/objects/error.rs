@@ -81,6 +81,12 @@ pub enum Error {
         /// Its replacement.
         replacement: ObjectId,
     },
+    /// Two references replace the same object.
+    #[error("duplicate replace ref: {name}", name = raw(name))]
+    DuplicateReplacement {
+        /// The name of the second one.
+        name: BString,
+    },
     /// Replacements form a circle, or a chain that is too long.
     #[error("replace depth too high for object {id}")]
     ReplaceDepth {

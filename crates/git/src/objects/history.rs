@@ -145,23 +145,29 @@ impl History {
         let base = environment
             .get("GIT_REPLACE_REF_BASE")
             .unwrap_or(BStr::new(b"refs/replace/"));
+        let mut duplicate = None;
         // The name counts whether or not the reference leads to anything.
         refs.for_each_listed(&refs.list(base)?, None, |name, id, _| {
+            let short = name.strip_prefix(AsRef::<[u8]>::as_ref(base));
+            let short = short.unwrap_or(name);
             let replaced = name.rsplit(|byte| *byte == b'/').next();
             match replaced.map(ObjectId::from_hex) {
                 Some(Ok(replaced)) if replaced.kind() == repo.hash => {
-                    self.replacements.insert(replaced, id.to_owned());
+                    if self.replacements.insert(replaced, id.to_owned()).is_some() {
+                        duplicate.get_or_insert_with(|| BString::from(short));
+                    }
                 }
                 _ => {
-                    let name = name
-                        .strip_prefix(AsRef::<[u8]>::as_ref(base))
-                        .unwrap_or(name);
+                    let name = short;
                     let warning = [b"warning: bad replace ref name: ", name].concat();
                     self.warnings.push(warning.into());
                 }
             }
         })?;
-        Ok(())
+        match duplicate {
+            Some(name) => Err(Error::DuplicateReplacement { name }),
+            None => Ok(()),
+        }
     }
 
     fn links(&self) -> &Links {
