@@ -88,6 +88,9 @@ pub(super) fn parse(text: &[u8], zone: &Zone, now_s: i64) -> Option<i64> {
     exact.time_s(zone)
 }
 
+/// The last second of the year 2099: no zone may make an exact date later.
+const TIME_MAX_S: i64 = 4_102_444_799;
+
 /// Parses seconds and a zone, as in the header of a commit.
 fn header_time(text: &[u8]) -> Option<i64> {
     let (seconds, rest) = number_of(text);
@@ -133,7 +136,11 @@ impl Exact {
             Some(minutes) => local_s.saturating_sub(minutes.saturating_mul(60)),
             None => zone.utc_of_local(local_s),
         };
-        (time_s >= 0).then_some(time_s)
+        if local_s < 0 {
+            // git counts in numbers without a sign, in which this is the latest of all times. -1 stands for an error.
+            return (local_s != -1).then_some(if time_s < 0 { i64::MAX } else { time_s });
+        }
+        (0..=TIME_MAX_S).contains(&time_s).then_some(time_s)
     }
 
     fn word(&mut self, text: &[u8]) -> usize {
