@@ -120,10 +120,7 @@ impl<'a> ConfigEntry<'a> {
     /// # Errors
     /// It is not a number, has an unknown unit, does not fit in 64 bits, or is negative.
     pub fn unsigned(&self) -> Result<u64, Error> {
-        if self.value.is_some_and(|value| value.contains(&b'-')) {
-            return Err(self.bad_number(BadNumber::InvalidUnit));
-        }
-        Ok(self.integer()?.unsigned_abs())
+        config_value::unsigned(self.value).map_err(|bad| self.bad_number(bad))
     }
 
     /// The value as a boolean if it is a word for one, else as an integer.

@@ -55,6 +55,28 @@ pub fn boolean(value: Option<&BStr>) -> Option<bool> {
 /// # Errors
 /// Why the text is not such a number.
 pub fn number(value: Option<&BStr>, max: i64) -> Result<i64, BadNumber> {
+    let number = with_unit(value, i64::MAX.into())?;
+    if (-i128::from(max) - 1..=i128::from(max)).contains(&number) {
+        i64::try_from(number).map_err(|_| BadNumber::OutOfRange)
+    } else {
+        Err(BadNumber::OutOfRange)
+    }
+}
+
+/// Parses a number that may not be negative in the same way.
+///
+/// # Errors
+/// Why the text is not such a number.
+pub fn unsigned(value: Option<&BStr>) -> Result<u64, BadNumber> {
+    if value.is_some_and(|value| value.contains(&b'-')) {
+        return Err(BadNumber::InvalidUnit);
+    }
+    let number = with_unit(value, u64::MAX.into())?;
+    u64::try_from(number).map_err(|_| BadNumber::OutOfRange)
+}
+
+/// Parses a number of at most `max` without its unit, and multiplies it by that.
+fn with_unit(value: Option<&BStr>, max: i128) -> Result<i128, BadNumber> {
     let value = value.ok_or(BadNumber::InvalidUnit)?;
     let text = value.trim_start_with(|c| matches!(c, ' ' | '\t'..='\r'));
     let (is_negative, text) = match text.split_first() {
@@ -80,12 +102,10 @@ pub fn number(value: Option<&BStr>, max: i64) -> Result<i64, BadNumber> {
     let magnitude = digits.iter().try_fold(0_i128, |sum, byte| {
         let digit = char::from(*byte).to_digit(radix).unwrap_or_default();
         let sum = sum * i128::from(radix) + i128::from(digit);
-        (sum <= 1 << 63).then_some(sum)
+        // There is one more number below zero.
+        (sum <= max + i128::from(is_negative)).then_some(sum)
     });
     let magnitude = magnitude.ok_or(BadNumber::OutOfRange)?;
-    if magnitude == 1 << 63 && !is_negative {
-        return Err(BadNumber::OutOfRange);
-    }
     let factor: i128 = match unit {
         [] => 1,
         [b'k' | b'K'] => 1 << 10,
@@ -93,12 +113,7 @@ pub fn number(value: Option<&BStr>, max: i64) -> Result<i64, BadNumber> {
         [b'g' | b'G'] => 1 << 30,
         _ => return Err(BadNumber::InvalidUnit),
     };
-    let number = if is_negative { -magnitude } else { magnitude } * factor;
-    if (-i128::from(max) - 1..=i128::from(max)).contains(&number) {
-        i64::try_from(number).map_err(|_| BadNumber::OutOfRange)
-    } else {
-        Err(BadNumber::OutOfRange)
-    }
+    Ok(if is_negative { -magnitude } else { magnitude } * factor)
 }
 
 /// Parses `value` as git parses a C `int`, both in configuration and on its command lines (git-config(1), "int").
@@ -133,6 +148,20 @@ mod tests {
             Err(BadNumber::OutOfRange)
         );
         assert_eq!(number(None, i64::MAX), Err(BadNumber::InvalidUnit));
+    }
+
+    #[test]
+    fn numbers_without_a_sign_are_larger() {
+        let read = |text: &str| unsigned(Some(text.into()));
+        assert_eq!(read("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(read("0x8000000000000000"), Ok(1 << 63));
+        assert_eq!(read(" +17179869183g"), Ok(u64::MAX - (1 << 30) + 1));
+        assert_eq!(read("18446744073709551616"), Err(BadNumber::OutOfRange));
+        assert_eq!(read("17179869184g"), Err(BadNumber::OutOfRange));
+        for bad in ["-1", "-0", "1-", "", "k", "08"] {
+            assert_eq!(read(bad), Err(BadNumber::InvalidUnit), "{bad:?}");
+        }
+        assert_eq!(unsigned(None), Err(BadNumber::InvalidUnit));
     }
 
     #[test]

@@ -119,10 +119,7 @@ impl Filter {
 
 /// Parses a number as in the configuration, but without a minus.
 fn size(text: &BStr) -> Option<u64> {
-    let number = config_value::number(Some(text), i64::MAX).ok();
-    number
-        .filter(|_| !text.contains(&b'-'))
-        .and_then(|number| u64::try_from(number).ok())
+    config_value::unsigned(Some(text)).ok()
 }
 
 /// Checks the parts of a combined filter in git's order.
@@ -185,6 +182,12 @@ mod tests {
             (&["blob:none"][..], ""),
             (&["blob:limit=1k"], ""),
             (&["blob:limit= +0x1K"], ""),
+            (&["blob:limit=18446744073709551615"], ""),
+            (&["blob:limit=17179869183g"], ""),
+            (
+                &["blob:limit=17179869184g"],
+                "fatal: invalid filter-spec 'blob:limit=17179869184g'",
+            ),
             (
                 &["blob:limit=08"],
                 "fatal: invalid filter-spec 'blob:limit=08'",
