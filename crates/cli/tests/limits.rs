@@ -209,6 +209,34 @@ fn a_file_too_large_for_memory_ends_a_command_with_a_message() {
 }
 
 #[test]
+fn room_for_more_bases_than_there_is_memory_does_no_harm() {
+    let sandbox = Sandbox::new();
+    let lines: String = (0..200_000).map(|line| format!("{line}\n")).collect();
+    for last in 0..5 {
+        sandbox.write("long", format!("{lines}{last}\n"));
+        sandbox.run_script("git add long && git commit -q -m long");
+    }
+    sandbox.run_script("git repack -q -a -d -f");
+    for arguments in [
+        "--batch",
+        "--batch --batch-all-objects",
+        "--batch --batch-all-objects --unordered",
+    ] {
+        let list = "git rev-list --objects --all | cut -d' ' -f1";
+        let ask = |program: &str| {
+            sandbox.run_script(&format!(
+                "{list} | {program} cat-file {arguments} | sort | sha1sum"
+            ))
+        };
+        let expected = ask("git");
+        for room in ["1000g", "9223372036854775807", "18446744073709551615"] {
+            let told = ask(&format!("$VIGIL -c core.deltaBaseCacheLimit={room}"));
+            assert_eq!(told, expected, "{arguments} {room}");
+        }
+    }
+}
+
+#[test]
 fn a_log_of_empty_lines_is_read_in_little_memory() {
     let sandbox = Sandbox::new();
     sandbox.write(".git/logs/HEAD", vec![b'\n'; 16 << 20]);

@@ -165,6 +165,10 @@ impl Cache {
             self.evict_oldest();
         }
         let start = self.make_room(contents.len());
+        if !self.has_memory_for(start + contents.len()) {
+            *self = Self::new(self.len_max / 2);
+            return self.put(key, kind, contents);
+        }
         self.write(start, contents);
         self.push(Entry {
             key,
@@ -244,13 +248,23 @@ impl Cache {
         place
     }
 
+    /// Reserves the whole buffer, if it must have `end` bytes and may not just grow. Returns whether there is memory for that: the
+    /// configured room may be larger than this machine's memory.
+    fn has_memory_for(&mut self, end: usize) -> bool {
+        if end <= self.bytes.capacity() || end <= SMALL_LEN_MAX {
+            return true;
+        }
+        let mut bytes = Vec::new();
+        if bytes.try_reserve_exact(self.len_max).is_err() {
+            return false;
+        }
+        bytes.extend_from_slice(&self.bytes);
+        self.bytes = bytes;
+        true
+    }
+
     fn write(&mut self, start: usize, contents: &[u8]) {
         let end = start + contents.len();
-        if end > self.bytes.capacity() && end > SMALL_LEN_MAX {
-            let mut bytes = Vec::with_capacity(self.len_max);
-            bytes.extend_from_slice(&self.bytes);
-            self.bytes = bytes;
-        }
         if end > self.populated {
             self.populate(end);
         }
@@ -355,6 +369,20 @@ mod tests {
             }
             assert!(kept > 0, "{room}");
         }
+    }
+
+    #[test]
+    fn more_room_than_there_is_memory_does_no_harm() {
+        let mut cache = Cache::new(usize::MAX);
+        let mut places = Vec::new();
+        for offset in 0..100 {
+            let expected = contents(offset, 100_000);
+            let place = cache.put((1, offset), Kind::Blob, &expected);
+            assert_eq!(cache.contents(place), expected);
+            places.push(cache.get((1, offset)).is_some());
+        }
+        assert!(cache.len_max < usize::MAX && cache.entries.len() > 1);
+        assert!(places.into_iter().all(|is_cached| is_cached));
     }
 
     #[test]
