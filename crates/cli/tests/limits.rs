@@ -208,6 +208,42 @@ fn a_file_too_large_for_memory_ends_a_command_with_a_message() {
     }
 }
 
+/// An object for which there is too little memory ends a command, but not before earlier answers are written.
+#[test]
+fn an_object_too_large_for_memory_ends_a_batch_with_a_message() {
+    let sandbox = Sandbox::new();
+    sandbox.run_script(
+        "{ git cat-file commit HEAD && head -c 268435456 /dev/zero; } >../large &&
+         git hash-object -t commit -w --literally --stdin <../large >../id && rm ../large",
+    );
+    let id = std::fs::read_to_string(sandbox.root().join("id")).unwrap();
+    let batch = "cat-file --batch <../questions";
+    let questions = format!("HEAD^{{tree}}\n{id}HEAD^{{tree}}\n");
+    std::fs::write(sandbox.root().join("questions"), questions).unwrap();
+    for pack in [
+        "true",
+        "git repack -q -a -d && git pack-objects -q .git/objects/pack/pack <../id",
+    ] {
+        sandbox.run_script(&format!("{pack} && git prune-packed -q"));
+        for question in [
+            batch,
+            &format!("cat-file -p {id}"),
+            &format!("cat-file commit {id}"),
+        ] {
+            let question = question.trim_end();
+            let told = sandbox.run_script(&format!("ulimit -v 200000 && exec $VIGIL {question}"));
+            let stderr = String::from_utf8(told.stderr).unwrap();
+            assert_eq!(told.status.code(), Some(128), "{question}: {stderr}");
+            assert!(
+                stderr.starts_with("fatal: Out of memory, malloc failed"),
+                "{stderr}"
+            );
+            let is_answered = told.stdout.windows(6).any(|text| text == b" tree ");
+            assert_eq!(is_answered, question == batch);
+        }
+    }
+}
+
 #[test]
 fn room_for_more_bases_than_there_is_memory_does_no_harm() {
     let sandbox = Sandbox::new();

@@ -331,6 +331,7 @@ impl Chains {
                 }
                 return match delta.apply(base, out) {
                     Ok(()) => Ok(info),
+                    Err(DeltaError::NoMemory(len)) => Err(Reason::no_memory(len).into()),
                     Err(delta_error) => {
                         report_delta_error(&delta_error, &mut self.messages);
                         Err(CopyError::Damaged)
@@ -342,6 +343,9 @@ impl Chains {
                 Some(delta) => delta.apply(base, &mut self.room),
                 None => Err(DeltaError::Unexplained),
             };
+            if let Err(DeltaError::NoMemory(len)) = applied {
+                return Err(Reason::no_memory(len).into());
+            }
             if let Err(delta_error) = applied {
                 report_delta_error(&delta_error, &mut self.messages);
                 return Err(self.broken(left, Some(link.offset)));

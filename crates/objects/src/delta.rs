@@ -1,6 +1,8 @@
 //! Deltas: an object as a sequence of copies from another one and of literal bytes
 //! (gitformat-pack(5)).
 
+use super::inflate::make_room;
+
 /// The shortest delta that git accepts, in bytes.
 const LEN_MIN: usize = 4;
 
@@ -28,6 +30,8 @@ pub(super) enum DeltaError {
     Unexplained,
     /// A specific message, without "error: ".
     Explained(&'static str),
+    /// There is too little memory for a result of this many bytes.
+    NoMemory(usize),
 }
 
 const WILD: DeltaError = DeltaError::Explained("delta replay has gone wild");
@@ -60,8 +64,10 @@ impl<'a> Delta<'a> {
         if self.base_size != base.len() as u64 {
             return Err(DeltaError::Unexplained);
         }
-        let mut left = usize::try_from(self.size).map_err(|_| WILD)?;
-        out.reserve(left.min(RESERVE_MAX));
+        let size = usize::try_from(self.size).map_err(|_| WILD)?;
+        let mut left = size;
+        let no_memory = |_| DeltaError::NoMemory(size);
+        out.try_reserve(left.min(RESERVE_MAX)).map_err(no_memory)?;
         let mut commands = self.commands;
         while let Some((&command, rest)) = commands.split_first() {
             commands = rest;
@@ -76,6 +82,7 @@ impl<'a> Delta<'a> {
             } else {
                 return Err(DeltaError::Explained("unexpected delta opcode 0"));
             };
+            make_room(out, bytes.len(), left).map_err(no_memory)?;
             left = left.checked_sub(bytes.len()).ok_or(WILD)?;
             out.extend_from_slice(bytes);
         }

@@ -117,6 +117,12 @@ pub enum Reason {
         /// The object.
         id: ObjectId,
     },
+    /// There is too little memory for an object.
+    #[error("Out of memory, malloc failed (tried to allocate {len} bytes)")]
+    NoMemory {
+        /// How many bytes git asks for.
+        len: u64,
+    },
     /// The object is too large to be put together in memory.
     #[error("object {id} is too large")]
     TooLarge {
@@ -126,6 +132,12 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// There is no memory for contents of `len` bytes, for which git asks with a NUL at their end.
+    pub(super) fn no_memory(len: usize) -> Self {
+        let len = (len as u64).saturating_add(1);
+        Self::NoMemory { len }
+    }
+
     /// Whether a missing object could not be fetched. Each attempt may start git, ask a remote and write to standard error.
     pub fn is_of_fetching(&self) -> bool {
         matches!(
@@ -160,6 +172,7 @@ impl From<InflateError> for CopyError {
         match failed {
             InflateError::Damaged => Self::Damaged,
             InflateError::Truncated => Self::Fatal(Reason::BeyondPack),
+            InflateError::NoMemory(len) => Self::Fatal(Reason::no_memory(len)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Inflates streams, with git's messages on failure.
 
+use std::collections::TryReserveError;
 use std::fmt;
 
 use flate2::{Decompress, DecompressError, FlushDecompress, Status};
@@ -55,6 +56,21 @@ pub(super) enum InflateError {
     Damaged,
     /// It goes on after the end of the file.
     Truncated,
+    /// There is too little memory for contents of this many bytes.
+    NoMemory(usize),
+}
+
+/// Makes room for `more` bytes in `out`, which is to have `left` bytes more in the end: a multiple of what is there, so that it is
+/// not moved too often, but no more than that.
+pub(super) fn make_room(
+    out: &mut Vec<u8>,
+    more: usize,
+    left: usize,
+) -> Result<(), TryReserveError> {
+    if out.capacity() - out.len() >= more {
+        return Ok(());
+    }
+    out.try_reserve_exact(more.max(left.min(out.len())))
 }
 
 /// The progress of one call.
@@ -133,6 +149,7 @@ impl Inflater {
         let (part, _) = input.split_at_checked(INPUT_MAX).unwrap_or((input, &[]));
         let (in_before, out_before) = (self.zlib.total_in(), self.zlib.total_out());
         let start = out.len();
+        make_room(out, room, 0).map_err(|_| InflateError::NoMemory(room))?;
         // The library would clear the whole capacity of a vector, not only the part that is needed.
         out.resize(start + room, 0);
         let space = out.get_mut(start..).unwrap_or_default();
@@ -178,7 +195,7 @@ impl Inflater {
 
     /// Tries that in one call, and returns whether it succeeded; if not, `out` is unchanged.
     fn whole_at_once(&mut self, input: &[u8], size: usize, out: &mut Vec<u8>) -> bool {
-        if size > RESERVE_MAX {
+        if size > RESERVE_MAX || make_room(out, size, 0).is_err() {
             return false;
         }
         let start = out.len();
@@ -247,6 +264,7 @@ impl Inflater {
                 FlushDecompress::None
             };
             let message_count = messages.len();
+            make_room(out, room, left + SLACK).map_err(|_| InflateError::NoMemory(size))?;
             let step = self.step_with(input, room, out, flush, messages);
             let len = out.len() - start;
             if len > size + 1 {

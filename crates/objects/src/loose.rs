@@ -11,7 +11,9 @@ use gix_object::Kind;
 use super::contents::{BeforeContents, SIZE_MAX, Sink, hand_on};
 use super::error::{CopyError, Reason};
 use super::facts::Info;
-use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK, has_lost_reason};
+use super::inflate::{
+    HEAD_LEN, InflateError, Inflater, RESERVE_MAX, SLACK, has_lost_reason, make_room,
+};
 
 /// The most bytes of a file that are read at once.
 const WINDOW_LEN: usize = 128 << 10;
@@ -86,6 +88,9 @@ impl Loose {
             out.extend_from_slice(contents.get(..size).unwrap_or(contents));
             let message_count = messages.len();
             let rest = window.rest((start, size), is_end, inflater, out, messages);
+            if let Err(CopyError::Fatal(reason)) = rest {
+                return Err(reason.into());
+            }
             if rest.is_err() {
                 if out.len() - start == size || has_lost_reason(messages) {
                     messages.truncate(message_count);
@@ -185,9 +190,11 @@ impl<'a> Window<'a> {
     ) -> Result<bool, CopyError> {
         let input = self.bytes().map_err(|_| CopyError::Damaged)?;
         let is_last = input.is_empty();
-        let step = inflater
-            .step(input, room, out, messages)
-            .map_err(|_| CopyError::Damaged)?;
+        let step = match inflater.step(input, room, out, messages) {
+            Ok(step) => step,
+            Err(failed @ InflateError::NoMemory(_)) => return Err(failed.into()),
+            Err(_) => return Err(CopyError::Damaged),
+        };
         self.unused.start += step.used;
         if step.is_end {
             return Ok(true);
@@ -244,13 +251,16 @@ impl<'a> Window<'a> {
         messages: &mut Vec<String>,
     ) -> Result<(), CopyError> {
         let mut is_end = is_end;
+        let no_memory = |_| Reason::no_memory(size);
         let left = size.saturating_sub(out.len() - start);
-        out.reserve(left.min(RESERVE_MAX) + SLACK);
+        out.try_reserve(left.min(RESERVE_MAX) + SLACK)
+            .map_err(no_memory)?;
         while !is_end && out.len() - start <= size {
             let left = size - (out.len() - start);
             // Each step clears all of its room, and a window of the file may fill little of it.
             let room = left.min(WINDOW_LEN) + SLACK;
             let message_count = messages.len();
+            make_room(out, room, left + SLACK).map_err(no_memory)?;
             let step = self.step(room, inflater, out, messages);
             if out.len() - start > size {
                 // git gives no room for more, and so does not see errors after it.

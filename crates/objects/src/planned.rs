@@ -235,7 +235,8 @@ impl PlannedPack {
                 }
                 return Some(info);
             }
-            let mut result = Vec::with_capacity(checked_len(size)?);
+            checked_len(size)?;
+            let mut result = Vec::new();
             delta.apply(contents, &mut result).ok()?;
             self.settle(plan, kind, base);
             base = Base::Own {
