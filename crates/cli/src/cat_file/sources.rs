@@ -210,8 +210,14 @@ impl Sources {
 }
 
 impl Sources {
-    /// What converts blobs, for the one at `path`, which is a file if `is_file`: only then does git look up attributes.
-    fn contents(&self, is_file: bool, path: &BStr) -> Result<&Contents, Failure> {
+    /// What converts blobs, for `transform` of the one at `path`, which is a file if `is_file`: only then does git look up
+    /// attributes.
+    fn contents(
+        &self,
+        transform: Transform,
+        is_file: bool,
+        path: &BStr,
+    ) -> Result<&Contents, Failure> {
         let gave_up =
             |error: SessionError| Reply::gave_up(&error.messages(), error.label(), &error);
         if self.contents.get().is_none() {
@@ -221,7 +227,8 @@ impl Sources {
         }
         let contents = self.contents.get().ok_or(Failure::Unwanted)?;
         if is_file {
-            let checked = contents.check_source(path);
+            let for_comparison = transform == Transform::Textconv;
+            let checked = contents.check_source(&self.repository, path, for_comparison);
             say_texts(&self.objects.take_messages());
             checked.map_err(gave_up)?;
         }
@@ -270,7 +277,10 @@ impl Rewriter for Sources {
     }
 
     fn has_textconv(&self, is_file: bool, path: &BStr) -> Result<bool, Failure> {
-        Ok(self.contents(is_file, path)?.has_textconv(path, is_file))
+        let contents = self.contents(Transform::Textconv, is_file, path)?;
+        let has_textconv = contents.has_textconv(path, is_file);
+        say(&contents.take_messages());
+        Ok(has_textconv)
     }
 
     fn transformed(
@@ -281,7 +291,7 @@ impl Rewriter for Sources {
         object: &[u8],
         path: &BStr,
     ) -> Result<Option<Vec<u8>>, Failure> {
-        let contents = self.contents(is_file, path)?;
+        let contents = self.contents(transform, is_file, path)?;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(message_bytes(&error));
         let transformed = match transform {
             Transform::Filters if !is_file => Ok(None),

@@ -69,6 +69,38 @@ fn attributes_may_come_from_a_tree() {
     }
 }
 
+/// git complains whether or not something converts the blob.
+#[test]
+fn wrong_attributes_are_complained_about() {
+    let sandbox = Sandbox::new("sha1");
+    let wrong = "!file text\n*.up diff=up\n[attr]y z\n* -y!\n";
+    std::fs::write(sandbox.top().join(".gitattributes"), wrong).unwrap();
+    for transform in ["--filters", "--textconv"] {
+        for name in ["HEAD:file", "HEAD:a.up", "HEAD:dir", "HEAD"] {
+            for path in [&[][..], &["--path=file"]] {
+                let arguments = [&[transform], path, &[name]].concat();
+                sandbox.assert_same_cat_file(&arguments, b"");
+            }
+        }
+        let lines = b"HEAD:file file\nHEAD:a.up a.up\nHEAD: file\nHEAD:file dir/x\n";
+        sandbox.assert_same_cat_file(&["--batch", transform], lines);
+    }
+}
+
+/// git asks for it when it looks up the attributes of a file.
+#[test]
+fn a_variable_of_attributes_only_matters_to_files() {
+    let mut sandbox = Sandbox::new("sha1");
+    sandbox.0.set_variable("GIT_ATTR_NOSYSTEM", "x");
+    for transform in ["--filters", "--textconv"] {
+        for name in ["HEAD:file", "HEAD:dir", "HEAD:dir/link", "HEAD:a.up", "v1"] {
+            sandbox.assert_same_cat_file(&[transform, name], b"");
+            sandbox.assert_same_cat_file(&[transform, "--path=a.up", name], b"");
+        }
+        sandbox.assert_same_cat_file(&["--batch", transform], b"HEAD\nx\nHEAD:file file\n");
+    }
+}
+
 #[test]
 fn wrong_command_lines_end_as_with_git() {
     let sandbox = Sandbox::new("sha1");

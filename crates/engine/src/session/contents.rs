@@ -23,7 +23,11 @@ use vigil_rules::messages::Messages;
 
 /// Converts blobs. The programs that it runs end when it is dropped.
 pub struct Contents {
+    /// For conversion.
     attributes: Arc<Attributes>,
+    /// For drivers. git, too, reads the files of attributes for either, and complains about them each time.
+    attributes_of_drivers: Arc<Attributes>,
+    has_files: bool,
     converter: Converter,
     drivers: Drivers,
     messages: Arc<Messages>,
@@ -42,7 +46,8 @@ enum SourceKind {
 }
 
 impl Contents {
-    /// Uses the settings and attributes of `repository`, except attributes in the index.
+    /// Uses the settings and attributes of `repository`, except attributes in the index. Where its attributes are is only
+    /// checked by [`Self::check_source`].
     ///
     /// # Errors
     /// A setting is invalid.
@@ -62,34 +67,56 @@ impl Contents {
             SourceOfAttributes::Tree(_) => SourceKind::Tree,
             SourceOfAttributes::Missing(_) => SourceKind::Missing,
         };
-        let attributes = Arc::new(Attributes::new(
-            attribute_files(repository)?,
-            attribute_blobs::blobs(&nothing, objects, source, &missed),
-            messages.clone(),
-        ));
+        let blobs = attribute_blobs::blobs(&nothing, objects, source, &missed);
+        let files = attribute_files(repository);
+        let has_files = files.is_ok();
+        let files = files.unwrap_or_default();
+        let attributes = || {
+            Arc::new(Attributes::new(
+                files.clone(),
+                blobs.clone(),
+                messages.clone(),
+            ))
+        };
+        let (attributes, attributes_of_drivers) = (attributes(), attributes());
         let settings = converter::Settings::of(repository, FilterStderr::Inherit)?;
         Ok(Self {
             converter: Converter::new(settings, attributes.clone()),
             drivers: Drivers::of(&repository.config)?,
             attributes,
+            attributes_of_drivers,
+            has_files,
             messages,
             source: kind,
             missed,
         })
     }
 
-    /// Fails if the tree that the attributes of the file `path` must come from is missing or cannot be read. git finds out when
-    /// it looks up the first file, before it runs anything.
+    /// Fails if it is unclear where attributes are, or if the tree that the attributes of the file `path` must come from is
+    /// missing or cannot be read. git finds out when it looks up the first file, before it runs anything. It does so to find a
+    /// driver `for_comparison`, or to convert the file.
     ///
     /// # Errors
-    /// It is missing; or it, or a file of attributes in it, is damaged or cannot be fetched.
-    pub fn check_source(&self, path: &BStr) -> Result<(), SessionError> {
+    /// A setting is invalid; the tree is missing; or it, or a file of attributes in it, is damaged or cannot be fetched.
+    pub fn check_source(
+        &self,
+        repository: &Repository,
+        path: &BStr,
+        for_comparison: bool,
+    ) -> Result<(), SessionError> {
+        if !self.has_files {
+            attribute_files(repository)?;
+        }
         match self.source {
             SourceKind::Files => return Ok(()),
             SourceKind::Missing => return Err(attribute_blobs::source_is_missing()),
             SourceKind::Tree => {
                 // What is read is kept.
-                let _ = self.attributes.lookup(path, ["filter"]);
+                let attributes = match for_comparison {
+                    true => &self.attributes_of_drivers,
+                    false => &self.attributes,
+                };
+                let _ = attributes.lookup(path, ["filter"]);
             }
         }
         match self.missed.take_failure() {
@@ -113,8 +140,8 @@ impl Contents {
 
     /// Whether the diff driver of `path` converts its contents (textconv).
     pub fn has_textconv(&self, path: &BStr, is_regular: bool) -> bool {
-        let driver = self.drivers.find(&self.attributes, path, is_regular);
-        driver.is_some()
+        let attributes = &self.attributes_of_drivers;
+        self.drivers.find(attributes, path, is_regular).is_some()
     }
 
     /// Converts the blob `id` by the diff driver of `path`, or returns the conversion that git cached; `None` if no
@@ -130,7 +157,8 @@ impl Contents {
         id: &oid,
         blob: &[u8],
     ) -> Result<Option<Vec<u8>>, textconv::Error> {
-        let Some(driver) = self.drivers.find(&self.attributes, path, is_regular) else {
+        let attributes = &self.attributes_of_drivers;
+        let Some(driver) = self.drivers.find(attributes, path, is_regular) else {
             return Ok(None);
         };
         match driver.kept(refs, objects, id) {
