@@ -86,7 +86,13 @@ pub(crate) fn time_zone(data: &[u8]) {
 pub(crate) fn regular_expression(data: &[u8]) {
     let mut input = Input(data);
     let (pattern, text) = (input.field(), &input.0[..input.0.len().min(256)]);
-    let found = regex(pattern, text);
+    for utf8 in [false, true] {
+        judge_expression(pattern, text, utf8);
+    }
+}
+
+fn judge_expression(pattern: &[u8], text: &[u8], utf8: bool) {
+    let found = regex(pattern, text, utf8);
     let is_plain = pattern
         .iter()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | 128..));
@@ -106,7 +112,7 @@ pub(crate) fn regular_expression(data: &[u8]) {
         let group = [b"(", pattern.as_bytes(), b")"].concat();
         let twice = [&group, b"|".as_slice(), &group].concat();
         for other in [group, twice] {
-            if let Some(other) = regex(&other, text) {
+            if let Some(other) = regex(&other, text, utf8) {
                 assert_eq!(other, is_match);
             }
         }

@@ -13,6 +13,7 @@ pub mod environment;
 pub mod fuzzing;
 pub mod index_file;
 pub mod installed;
+pub mod locale;
 pub mod maintenance;
 pub mod objects;
 pub mod operation;

@@ -7,7 +7,7 @@ use vigil_git::config::Config;
 use crate::branch::check_settings;
 use crate::branch::refspec::{self, Refspec, is_valid_for_push};
 use crate::revision::date;
-use crate::revision::regex::Regex;
+use crate::revision::regex::{Letters, Regex};
 use crate::revision::zone::Zone;
 
 /// Returns the local reference that stores the remote's `name` by the valid refspecs, and the number of these.
@@ -74,7 +74,11 @@ pub fn shown_date(time_s: i64, zone: i32) -> [String; 2] {
     [date::short(time_s, zone), date::rfc2822(time_s, zone)]
 }
 
-/// Whether a regular expression matches; `None` if it is none.
-pub fn regex(pattern: &[u8], text: &[u8]) -> Option<bool> {
-    Some(Regex::parse(pattern)?.is_match(text))
+/// Whether a regular expression matches bytes, or with `utf8` characters; `None` if it is none.
+pub fn regex(pattern: &[u8], text: &[u8], utf8: bool) -> Option<bool> {
+    let letters = match utf8 {
+        true => Letters::Utf8 { has_order: false },
+        false => Letters::Bytes,
+    };
+    Some(Regex::parse(pattern, letters)?.is_match(text))
 }

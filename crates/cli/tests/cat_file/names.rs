@@ -595,3 +595,33 @@ fn files_are_named_below_directories_that_are_one_entry_of_a_sparse_index() {
         sandbox.assert_same_as_git_with_input(question, input.as_bytes());
     }
 }
+
+#[test]
+fn messages_are_matched_by_character() {
+    let mut sandbox = Sandbox::new("sha1");
+    for message in ["café", "Ändern", "\u{20ac} 5", "über alles", "日本"] {
+        sandbox.git(&["commit", "-q", "--allow-empty", "-m", message]);
+    }
+    let names = [
+        ":/^caf.$",
+        ":/^caf..$",
+        ":/^[Ää]ndern",
+        ":/^[^Ä]ndern",
+        "HEAD^{/^. 5}",
+        ":/^...$",
+        ":/^\\w+$",
+        ":/^\\W 5",
+        ":/[à-ü]ber",
+        ":/^[[:alpha:]]ber\\b",
+        ":/^ü?ber",
+        ":/é{2}",
+        ":/^日.$",
+        ":/^[[:upper:]]",
+        ":/\\bber",
+    ];
+    let names = names.map(|name| format!("{name}\n")).concat();
+    for locale in ["C.UTF-8", "C.utf8", "C", "xx_XX.UTF-8"] {
+        sandbox.0.set_variable("LC_ALL", locale);
+        sandbox.assert_same_cat_file(&["--batch-check"], names.as_bytes());
+    }
+}

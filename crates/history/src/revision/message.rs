@@ -6,8 +6,9 @@ use gix_object::Kind;
 
 use super::Unresolved;
 use super::names::Resolver;
-use super::regex::Regex;
+use super::regex::{Letters, Regex};
 use crate::commits::{Commits, Number, Queue};
+use vigil_git::locale;
 use vigil_git::objects::Parsed;
 use vigil_git::refs;
 use vigil_model::c_string::until_nul;
@@ -22,14 +23,14 @@ struct Search {
 
 impl Search {
     /// Parses a pattern. `None` if it is reserved by git, or not a regular expression.
-    fn parse(pattern: &BStr) -> Option<Self> {
+    fn parse(pattern: &BStr, letters: Letters) -> Option<Self> {
         let (is_negative, pattern) = match pattern.as_bytes() {
             [b'!', b'-', rest @ ..] => (true, rest),
             [b'!', rest @ ..] if rest.starts_with(b"!") => (false, rest),
             [b'!', ..] => return None,
             pattern => (false, pattern),
         };
-        let regex = Regex::parse(pattern)?;
+        let regex = Regex::parse(pattern, letters)?;
         Some(Self { regex, is_negative })
     }
 
@@ -133,7 +134,16 @@ impl Resolver<'_> {
         pattern: &BStr,
         tips: &[ObjectId],
     ) -> Result<ObjectId, Unresolved> {
-        let search = Search::parse(pattern).ok_or(Unresolved::Missing)?;
+        let locale = self
+            .repository
+            .and_then(|repository| locale::with_utf8(&repository.environment));
+        let letters = match locale {
+            Some(name) => Letters::Utf8 {
+                has_order: name != "C",
+            },
+            None => Letters::Bytes,
+        };
+        let search = Search::parse(pattern, letters).ok_or(Unresolved::Missing)?;
         let mut commits = Commits::new(self.objects);
         let mut queue = Queue::default();
         for tip in tips {

@@ -1,8 +1,11 @@
 //! Extended regular expressions (regex(7), with the escapes of the GNU C library), only to decide whether a text
-//! matches: all alternatives are followed at once, so that the time is bounded. Bytes are compared, as in the C
-//! locale. Back references are not supported.
+//! matches: all alternatives are followed at once, so that the time is bounded. Back references are not supported.
+
+mod letters;
 
 use bstr::ByteSlice;
+
+use self::letters::{LetterClass, char_at, char_before};
 
 /// The most steps of an expression: repetitions are expanded.
 const STEPS_MAX: usize = 100_000;
@@ -15,6 +18,38 @@ const REPEAT_MAX: usize = 32_767;
 
 /// A set of bytes.
 type Set = Box<[bool; 256]>;
+
+/// What is taken for a letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Letters {
+    /// A byte, as in the C locale.
+    Bytes,
+    /// A character in UTF-8. Other bytes match nothing but themselves.
+    Utf8 {
+        /// Ranges may have characters from 0x80 on at their ends. The C library refuses them in the locale C.UTF-8, which has no
+        /// order of characters.
+        has_order: bool,
+    },
+}
+
+/// What characters from 0x80 on fit.
+#[derive(Clone, Debug, Default)]
+struct CharSet {
+    is_negative: bool,
+    ranges: Vec<(char, char)>,
+    classes: Vec<LetterClass>,
+}
+
+impl CharSet {
+    fn has(&self, letter: char) -> bool {
+        let is_listed = self
+            .ranges
+            .iter()
+            .any(|(first, last)| (first..=last).contains(&&letter))
+            || self.classes.iter().any(|class| class.has(letter));
+        is_listed != self.is_negative
+    }
+}
 
 /// A condition on a position between two bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +66,8 @@ enum Assertion {
 enum Node {
     Byte(u8),
     Set(Set),
+    /// A character: of ASCII if it is in the set of bytes.
+    Char(Set, CharSet),
     Assertion(Assertion),
     /// A sequence; without nodes, it matches the empty text.
     All(Vec<Node>),
@@ -47,6 +84,7 @@ enum Node {
 enum Step {
     Byte(u8),
     Set(Set),
+    Char(Set, CharSet),
     Assertion(Assertion),
     /// Continues at both steps.
     Split(usize, usize),
@@ -57,28 +95,35 @@ enum Step {
 /// A member of a bracket expression.
 enum Member {
     Byte(u8),
-    /// Bytes that cannot be the end of a range, even if it is only one.
-    Class(Set),
+    /// A character from 0x80 on.
+    Char(char),
+    /// Bytes that cannot be the end of a range, even if it is only one, and other characters.
+    Class(Set, Option<LetterClass>),
 }
 
 /// A regular expression.
 #[derive(Debug)]
 pub(crate) struct Regex {
     steps: Vec<Step>,
+    letters: Letters,
 }
 
 impl Regex {
     /// Parses a pattern. `None` if the C library would refuse it, or if it is not supported here.
-    pub(crate) fn parse(pattern: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(pattern: &[u8], letters: Letters) -> Option<Self> {
         let mut parser = Parser {
             rest: pattern,
             depth: 0,
+            letters,
         };
         let node = parser.alternatives()?;
         if !parser.rest.is_empty() {
             return None;
         }
-        let mut regex = Self { steps: Vec::new() };
+        let mut regex = Self {
+            steps: Vec::new(),
+            letters,
+        };
         regex.compile(&node)?;
         regex.push(Step::Match)?;
         Some(regex)
@@ -103,6 +148,9 @@ impl Regex {
             }
             Node::Set(set) => {
                 self.push(Step::Set(set.clone()))?;
+            }
+            Node::Char(set, others) => {
+                self.push(Step::Char(set.clone(), others.clone()))?;
             }
             Node::Assertion(assertion) => {
                 self.push(Step::Assertion(*assertion))?;
@@ -165,14 +213,17 @@ impl Regex {
     /// Whether any part of `text` matches.
     pub(crate) fn is_match(&self, text: &[u8]) -> bool {
         let mut current: Vec<usize> = Vec::new();
-        let mut next: Vec<usize> = Vec::new();
+        // The steps that continue after one to four bytes.
+        let mut next: [Vec<usize>; 4] = Default::default();
         // The position at which each step was last added, counted from 1.
         let mut added = vec![0_usize; self.steps.len()];
         let mut pending = Vec::new();
         for at in 0..=text.len() {
             let place = at.saturating_add(1);
             pending.push(0);
-            pending.append(&mut next);
+            next.rotate_left(1);
+            let [.., due] = &mut next;
+            pending.append(due);
             while let Some(step) = pending.pop() {
                 match added.get_mut(step) {
                     Some(last) if *last != place => *last = place,
@@ -182,10 +233,10 @@ impl Regex {
                     Some(Step::Match) => return true,
                     Some(Step::Jump(to)) => pending.push(*to),
                     Some(Step::Split(one, other)) => pending.extend([*one, *other]),
-                    Some(Step::Assertion(wanted)) if holds(*wanted, text, at) => {
+                    Some(Step::Assertion(wanted)) if self.holds(*wanted, text, at) => {
                         pending.push(step.saturating_add(1));
                     }
-                    Some(Step::Byte(_) | Step::Set(_)) => current.push(step),
+                    Some(Step::Byte(_) | Step::Set(_) | Step::Char(..)) => current.push(step),
                     Some(Step::Assertion(_)) | None => {}
                 }
             }
@@ -193,38 +244,53 @@ impl Regex {
                 return false;
             };
             for step in current.drain(..) {
-                let fits = match self.steps.get(step) {
-                    Some(Step::Byte(wanted)) => wanted == byte,
-                    Some(Step::Set(set)) => set.get(usize::from(*byte)) == Some(&true),
-                    _ => false,
+                let is_in = |set: &Set| set.get(usize::from(*byte)) == Some(&true);
+                let len = match self.steps.get(step) {
+                    Some(Step::Byte(wanted)) => usize::from(wanted == byte),
+                    Some(Step::Char(_, others)) if !byte.is_ascii() => match char_at(text, at) {
+                        Some(letter) if others.has(letter) => letter.len_utf8(),
+                        _ => 0,
+                    },
+                    Some(Step::Set(set) | Step::Char(set, _)) => usize::from(is_in(set)),
+                    _ => 0,
                 };
-                if fits {
-                    next.push(step.saturating_add(1));
+                let later = len.checked_sub(1).and_then(|index| next.get_mut(index));
+                if let Some(later) = later {
+                    later.push(step.saturating_add(1));
                 }
             }
         }
         false
     }
+
+    fn holds(&self, assertion: Assertion, text: &[u8], at: usize) -> bool {
+        let (before, after) = match self.letters {
+            Letters::Bytes => {
+                let is_word_at = |at| text.get(at).is_some_and(|byte| is_word(*byte));
+                (at.checked_sub(1).is_some_and(is_word_at), is_word_at(at))
+            }
+            Letters::Utf8 { .. } => {
+                let byte = |at| text.get(at).map(|byte| char::from(*byte));
+                let before = char_before(text, at);
+                let before = before.or_else(|| byte(at.checked_sub(1)?));
+                let after = char_at(text, at).or_else(|| byte(at));
+                let is_word = |letter| LetterClass::Word.has(letter);
+                (before.is_some_and(is_word), after.is_some_and(is_word))
+            }
+        };
+        match assertion {
+            Assertion::Start => at == 0,
+            Assertion::End => at == text.len(),
+            Assertion::WordStart => !before && after,
+            Assertion::WordEnd => before && !after,
+            Assertion::WordEdge => before != after,
+            Assertion::NoWordEdge => before == after,
+        }
+    }
 }
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-fn holds(assertion: Assertion, text: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|at| text.get(at));
-    let (before, after) = (
-        before.is_some_and(|byte| is_word(*byte)),
-        text.get(at).is_some_and(|byte| is_word(*byte)),
-    );
-    match assertion {
-        Assertion::Start => at == 0,
-        Assertion::End => at == text.len(),
-        Assertion::WordStart => !before && after,
-        Assertion::WordEnd => before && !after,
-        Assertion::WordEdge => before != after,
-        Assertion::NoWordEdge => before == after,
-    }
 }
 
 fn set_of(has: impl Fn(u8) -> bool) -> Set {
@@ -238,6 +304,7 @@ fn set_of(has: impl Fn(u8) -> bool) -> Set {
 struct Parser<'a> {
     rest: &'a [u8],
     depth: usize,
+    letters: Letters,
 }
 
 impl Parser<'_> {
@@ -343,10 +410,10 @@ impl Parser<'_> {
 
     fn atom(&mut self) -> Option<Node> {
         Some(match self.take()? {
-            b'.' => Node::Set(set_of(|_| true)),
+            b'.' => self.class_node(|_| true, LetterClass::Any, true),
             b'^' => Node::Assertion(Assertion::Start),
             b'$' => Node::Assertion(Assertion::End),
-            b'[' => Node::Set(self.bracket()?),
+            b'[' => self.bracket()?,
             b'(' => {
                 if self.depth >= DEPTH_MAX {
                     return None;
@@ -361,10 +428,10 @@ impl Parser<'_> {
                 Node::All(vec![inner])
             }
             b'\\' => match self.take()? {
-                b'w' => Node::Set(set_of(is_word)),
-                b'W' => Node::Set(set_of(|byte| !is_word(byte))),
-                b's' => Node::Set(set_of(is_c_space)),
-                b'S' => Node::Set(set_of(|byte| !is_c_space(byte))),
+                b'w' => self.class_node(is_word, LetterClass::Word, true),
+                b'W' => self.class_node(is_word, LetterClass::Word, false),
+                b's' => self.class_node(is_c_space, LetterClass::Space, true),
+                b'S' => self.class_node(is_c_space, LetterClass::Space, false),
                 b'b' => Node::Assertion(Assertion::WordEdge),
                 b'B' => Node::Assertion(Assertion::NoWordEdge),
                 b'<' => Node::Assertion(Assertion::WordStart),
@@ -372,15 +439,54 @@ impl Parser<'_> {
                 b'`' => Node::Assertion(Assertion::Start),
                 b'\'' => Node::Assertion(Assertion::End),
                 b'1'..=b'9' => return None,
-                byte => Node::Byte(byte),
+                byte => self.literal(byte)?,
             },
-            byte => Node::Byte(byte),
+            byte => self.literal(byte)?,
         })
     }
 
+    /// What matches the character that begins with `byte`, which was taken.
+    fn literal(&mut self, byte: u8) -> Option<Node> {
+        let others = match self.letters {
+            Letters::Bytes => 0,
+            Letters::Utf8 { .. } => {
+                let whole = [&[byte], self.rest.get(..3.min(self.rest.len()))?].concat();
+                char_at(&whole, 0).map_or(0, |letter| letter.len_utf8().saturating_sub(1))
+            }
+        };
+        if others == 0 {
+            return Some(Node::Byte(byte));
+        }
+        let mut bytes = vec![Node::Byte(byte)];
+        for _ in 0..others {
+            bytes.push(Node::Byte(self.take()?));
+        }
+        Some(Node::All(bytes))
+    }
+
+    /// What matches the letters that are in a class, or those that are not.
+    fn class_node(&self, has: fn(u8) -> bool, class: LetterClass, is_in: bool) -> Node {
+        let set = set_of(|byte| has(byte) == is_in);
+        match self.letters {
+            Letters::Bytes => Node::Set(set),
+            Letters::Utf8 { .. } => Node::Char(
+                set,
+                CharSet {
+                    is_negative: !is_in,
+                    ranges: Vec::new(),
+                    classes: vec![class],
+                },
+            ),
+        }
+    }
+
     /// Parses a bracket expression after its opening bracket.
-    fn bracket(&mut self) -> Option<Set> {
+    fn bracket(&mut self) -> Option<Node> {
         let is_negative = self.skip(b"^");
+        let mut others = CharSet {
+            is_negative,
+            ..CharSet::default()
+        };
         let mut set = Box::new([false; 256]);
         let mut is_first = true;
         while is_first || !self.skip(b"]") {
@@ -388,19 +494,20 @@ impl Parser<'_> {
             is_first = false;
             let is_range = self.rest.first() == Some(&b'-') && self.rest.get(1) != Some(&b']');
             let added = match member {
-                Member::Class(_) if is_range => return None,
-                Member::Class(class) => class,
-                Member::Byte(first) if is_range => {
+                Member::Class(..) if is_range => return None,
+                Member::Class(class, of_others) => {
+                    others.classes.extend(of_others);
+                    class
+                }
+                Member::Byte(_) | Member::Char(_) if is_range => {
                     self.take();
-                    let Member::Byte(last) = self.member(true)? else {
-                        return None;
-                    };
-                    if last < first {
-                        return None;
-                    }
-                    set_of(|byte| (first..=last).contains(&byte))
+                    self.range(&member, &mut others)?
                 }
                 Member::Byte(only) => set_of(|byte| byte == only),
+                Member::Char(only) => {
+                    others.ranges.push((only, only));
+                    set_of(|_| false)
+                }
             };
             for (slot, is_added) in set.iter_mut().zip(*added) {
                 *slot |= is_added;
@@ -411,7 +518,27 @@ impl Parser<'_> {
                 *slot = !*slot;
             }
         }
-        Some(set)
+        Some(match self.letters {
+            Letters::Bytes => Node::Set(set),
+            Letters::Utf8 { .. } => Node::Char(set, others),
+        })
+    }
+
+    /// Parses the end of a range that begins with `first`. Adds characters from 0x80 on to `others`, and returns the bytes.
+    fn range(&mut self, first: &Member, others: &mut CharSet) -> Option<Set> {
+        let letter = |member: &Member| match member {
+            Member::Byte(byte) => Some((u32::from(*byte), char::from(*byte))),
+            Member::Char(letter) => Some((u32::from(*letter), *letter)),
+            Member::Class(..) => None,
+        };
+        let (first, first_char) = letter(first)?;
+        let (last, last_char) = letter(&self.member(true)?)?;
+        let is_ascii = first_char.is_ascii() && last_char.is_ascii();
+        if last < first || !is_ascii && self.letters == (Letters::Utf8 { has_order: false }) {
+            return None;
+        }
+        others.ranges.push((first_char.max('\u{80}'), last_char));
+        Some(set_of(|byte| (first..=last).contains(&u32::from(byte))))
     }
 
     /// Parses one member of a bracket expression: a class `[:name:]`, or a byte, which may be written as `[.x.]` or
@@ -421,7 +548,8 @@ impl Parser<'_> {
             let end = self.rest.find(b":]")?;
             let (name, rest) = self.rest.split_at_checked(end)?;
             self.rest = rest.get(2..)?;
-            return Some(Member::Class(set_of(class(name)?)));
+            let of_others = LetterClass::of(name);
+            return Some(Member::Class(set_of(class(name)?), of_others));
         }
         match self.rest {
             [b'[', b'.', byte, b'.', b']', rest @ ..] => {
@@ -430,10 +558,19 @@ impl Parser<'_> {
             }
             [b'[', b'=', byte, b'=', b']', rest @ ..] => {
                 self.rest = rest;
-                Some(Member::Class(set_of(|other| other == *byte)))
+                Some(Member::Class(set_of(|other| other == *byte), None))
             }
             [b'[', b'.' | b'=', ..] => None,
             [b'-', next, ..] if !accepts_hyphen && *next != b']' => None,
+            [byte, ..] if self.letters != Letters::Bytes && !byte.is_ascii() => {
+                match char_at(self.rest, 0) {
+                    Some(letter) => {
+                        self.rest = self.rest.get(letter.len_utf8()..)?;
+                        Some(Member::Char(letter))
+                    }
+                    None => self.take().map(Member::Byte),
+                }
+            }
             _ => self.take().map(Member::Byte),
         }
     }
@@ -475,7 +612,66 @@ mod tests {
     use super::*;
 
     fn judge(pattern: &str, text: &str) -> Option<bool> {
-        Some(Regex::parse(pattern.as_bytes())?.is_match(text.as_bytes()))
+        judge_bytes(pattern.as_bytes(), text.as_bytes(), Letters::Bytes)
+    }
+
+    fn judge_bytes(pattern: &[u8], text: &[u8], letters: Letters) -> Option<bool> {
+        Some(Regex::parse(pattern, letters)?.is_match(text))
+    }
+
+    #[test]
+    fn characters_match_as_by_the_c_library() {
+        let letters = Letters::Utf8 { has_order: false };
+        for (pattern, text) in [
+            ("^.$", "é"),
+            ("^.€.$", "\u{1f600}€b"),
+            ("^[^a]$", "é"),
+            ("[Éé]$", "é"),
+            ("^é{2}x?é*$", "ééé"),
+            ("^\\w\\W\\s\\S$", "é€\u{2003}€"),
+            ("^[[:alpha:]][[:upper:]][[:lower:]][[:alnum:]]$", "éÉé٣"),
+            (
+                "^[[:punct:]][[:space:]][[:cntrl:]][[:graph:]]$",
+                "€\u{2003}\u{85}中",
+            ),
+            ("\\bé\\B", " éa"),
+            ("^[a-c][^é]\\>", "bè "),
+            ("[]é-]$", "-"),
+            ("^.", "\n"),
+        ] {
+            let judged = judge_bytes(pattern.as_bytes(), text.as_bytes(), letters);
+            assert_eq!(judged, Some(true), "{pattern}");
+        }
+        for (pattern, text) in [
+            ("^..$", "é"),
+            ("[^é]", "é"),
+            ("[È]", "é"),
+            ("\\bx", "éx"),
+            ("[[:digit:]]", "٣"),
+            ("[[:lower:]]", "É"),
+            ("[[:space:]]", "\u{a0}"),
+            ("\\W", "éa٣"),
+        ] {
+            let judged = judge_bytes(pattern.as_bytes(), text.as_bytes(), letters);
+            assert_eq!(judged, Some(false), "{pattern}");
+        }
+        // Bytes that are no characters match themselves, and nothing else.
+        for (pattern, is_match) in [
+            (&b"^\xe9$"[..], true),
+            (b"^.$", false),
+            (b"[^a]", false),
+            (b"\\W", false),
+            (b"[\xe9]", false),
+            (b"\xe9\\>", true),
+        ] {
+            assert_eq!(judge_bytes(pattern, b"\xe9", letters), Some(is_match));
+        }
+        assert_eq!(judge_bytes(b"\xa9$", "é".as_bytes(), letters), Some(true));
+        let range = "^[à-ü]$".as_bytes();
+        assert_eq!(judge_bytes(range, "é".as_bytes(), letters), None);
+        let letters = Letters::Utf8 { has_order: true };
+        assert_eq!(judge_bytes(range, "é".as_bytes(), letters), Some(true));
+        assert_eq!(judge_bytes(range, "É".as_bytes(), letters), Some(false));
     }
 
     #[test]
