@@ -1,7 +1,7 @@
 //! Where attributes are read from, according to the environment and the configuration.
 
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bstr::BString;
 
@@ -21,12 +21,30 @@ const SYSTEM_FILE: &str = "/etc/gitattributes";
 /// # Errors
 /// A value is of the wrong kind.
 pub fn attribute_files(repository: &Repository) -> Result<AttributeFiles, Error> {
+    let directory = repository.work_tree.as_ref().unwrap_or(&repository.git_dir);
+    files_in(repository, directory)
+}
+
+/// The same for a command that needs no working tree. Outside of it, git reads the files of the directory in which it is, not
+/// those of the working tree.
+///
+/// # Errors
+/// A value is of the wrong kind.
+pub fn attribute_files_without_need(repository: &Repository) -> Result<AttributeFiles, Error> {
+    match repository.directory_outside() {
+        Some(directory) => files_in(repository, directory),
+        None => attribute_files(repository),
+    }
+}
+
+fn files_in(repository: &Repository, directory: &Path) -> Result<AttributeFiles, Error> {
     let no_system = is_true(&repository.environment, "GIT_ATTR_NOSYSTEM")?;
+    let has_work_tree = repository.work_tree.is_some();
     Ok(AttributeFiles {
-        work_tree: repository.work_tree.clone(),
+        work_tree: has_work_tree.then(|| directory.to_owned()),
         info_file: repository.common_dir.join("info/attributes"),
         info_origin: info_origin(repository),
-        user_file: user_file(repository)?,
+        user_file: user_file(repository, directory)?,
         system_file: (!no_system).then(|| SYSTEM_FILE.into()),
         fold_case: repository
             .config
@@ -93,10 +111,9 @@ fn info_origin(repository: &Repository) -> BString {
 }
 
 /// Returns `core.attributesFile`, or the default below `XDG_CONFIG_HOME` or `HOME`.
-fn user_file(repository: &Repository) -> Result<Option<PathBuf>, Error> {
+/// `directory` is git's working directory.
+fn user_file(repository: &Repository, directory: &Path) -> Result<Option<PathBuf>, Error> {
     if let Some(path) = repository.config.path("core.attributesfile")? {
-        // Relative to the top of the working tree, which is git's working directory.
-        let directory = repository.work_tree.as_ref().unwrap_or(&repository.git_dir);
         let is_named = !path.as_os_str().is_empty();
         return Ok(is_named.then(|| directory.join(path)));
     }

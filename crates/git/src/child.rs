@@ -93,6 +93,26 @@ impl ChildEnvironment {
         }
     }
 
+    /// The same for a command that needs no working tree. Outside of it, git stays where it is, and leaves what names the
+    /// repository alone.
+    pub fn without_need(repository: &Repository, stderr: FilterStderr) -> Self {
+        let mut child_environment = Self::of(repository, stderr);
+        let Some(directory) = repository.directory_outside() else {
+            return child_environment;
+        };
+        child_environment.directory = directory.to_owned();
+        for (name, value) in &mut child_environment.variables {
+            if matches!(name.as_slice(), b"GIT_DIR" | b"GIT_WORK_TREE") {
+                match repository.environment.get(&name.to_str_lossy()) {
+                    Some(given) => *value = given.to_owned(),
+                    None if repository.git_dir == directory.join(".git") => *value = ".git".into(),
+                    None => {}
+                }
+            }
+        }
+        child_environment
+    }
+
     /// Gives `process` this working directory and this environment, and no other variables.
     pub fn apply_to<'c>(&self, process: &'c mut Command) -> &'c mut Command {
         let variables = self.variables.iter().map(|(name, value)| {

@@ -101,6 +101,55 @@ fn a_variable_of_attributes_only_matters_to_files() {
     }
 }
 
+/// git stays where it was started, and reads attributes and runs programs there.
+#[test]
+fn attributes_outside_of_the_working_tree_are_those_of_the_current_folder() {
+    let sandbox = Sandbox::new("sha1");
+    sandbox.git(&["config", "filter.p.smudge", "env | grep ^GIT_.*R; pwd; cat"]);
+    sandbox.git(&["config", "diff.up.textconv", "pwd; tr a-z A-Z <"]);
+    for (folder, attributes) in [
+        (".", "*.up diff=up\n*.crlf text eol=crlf\n*.id filter=p\n"),
+        ("dir", "*.id filter=p\n* diff=up\n"),
+        ("../out/in", "*.crlf diff=up\n"),
+        ("../out", "*.id filter=p\n*.crlf text eol=crlf\n[attr\n"),
+    ] {
+        sandbox.write(format!("{folder}/.gitattributes"), attributes);
+        sandbox.write(format!("{folder}/user"), "file diff=up\n");
+    }
+    let (up, top) = (sandbox.top().join(".."), sandbox.top());
+    let (up, top) = (up.to_str().unwrap(), top.to_str().unwrap());
+    let named = format!("--git-dir={top}/.git");
+    let tree = format!("--work-tree={top}");
+    let name = top.rsplit('/').next().unwrap();
+    let [near, near_tree] =
+        ["--git-dir=", "--work-tree="].map(|option| format!("{option}../{name}"));
+    let near = format!("{near}/.git");
+    for (folder, options) in [
+        (format!("{top}/dir"), &[&*named, &*tree][..]),
+        (format!("{up}/out"), &[&named, &tree]),
+        (format!("{up}/out/in"), &[&named, &tree]),
+        (up.to_owned(), &[&named, &tree]),
+        (format!("{up}/out"), &[&near, &near_tree]),
+        (top.to_owned(), &["--work-tree=../out"]),
+        (top.to_owned(), &["--work-tree=nowhere"]),
+        (format!("{top}/dir"), &["--work-tree=../../out"]),
+        (top.to_owned(), &["-c", "core.worktree=../../out"]),
+    ] {
+        let cd = ["-C", &*folder];
+        for path in ["a.up", "a.crlf", "a.id", "in/a.crlf", "file", "dir/a.id"] {
+            for transform in ["--filters", "--textconv"] {
+                let path = format!("--path={path}");
+                let asked = ["cat-file", transform, &path, "HEAD:a.up"];
+                let user = ["-c", "core.attributesFile=user"];
+                for settings in [&[][..], &user] {
+                    let arguments = [&cd, options, settings, &asked].concat();
+                    sandbox.assert_same_as_git_with_input(&arguments, b"");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn wrong_command_lines_end_as_with_git() {
     let sandbox = Sandbox::new("sha1");

@@ -11,10 +11,10 @@ use vigil_model::tracked::Tracked;
 use super::SessionError;
 use super::attribute_blobs::{self, SourceOfAttributes};
 use super::missed_rules::MissedRules;
-use vigil_convert::attribute_files::attribute_files;
+use vigil_convert::attribute_files::attribute_files_without_need;
 use vigil_convert::converter::{self, Converter};
 use vigil_convert::textconv::{self, Drivers};
-use vigil_git::child::FilterStderr;
+use vigil_git::child::{ChildEnvironment, FilterStderr};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
@@ -68,7 +68,7 @@ impl Contents {
             SourceOfAttributes::Missing(_) => SourceKind::Missing,
         };
         let blobs = attribute_blobs::blobs(&nothing, objects, source, &missed);
-        let files = attribute_files(repository);
+        let files = attribute_files_without_need(repository);
         let has_files = files.is_ok();
         let files = files.unwrap_or_default();
         let attributes = || {
@@ -79,7 +79,9 @@ impl Contents {
             ))
         };
         let (attributes, attributes_of_drivers) = (attributes(), attributes());
-        let settings = converter::Settings::of(repository, FilterStderr::Inherit)?;
+        let mut settings = converter::Settings::of(repository, FilterStderr::Inherit)?;
+        settings.child_environment =
+            ChildEnvironment::without_need(repository, FilterStderr::Inherit);
         Ok(Self {
             converter: Converter::new(settings, attributes.clone()),
             drivers: Drivers::of(&repository.config)?,
@@ -105,7 +107,7 @@ impl Contents {
         for_comparison: bool,
     ) -> Result<(), SessionError> {
         if !self.has_files {
-            attribute_files(repository)?;
+            attribute_files_without_need(repository)?;
         }
         match self.source {
             SourceKind::Files => return Ok(()),

@@ -142,6 +142,13 @@ impl Repository {
         }
     }
 
+    /// The caller's directory, if there is a working tree and that directory is not in it.
+    pub fn directory_outside(&self) -> Option<&Path> {
+        let here = self.environment.working_directory();
+        let top = self.work_tree.as_ref()?;
+        (!here.starts_with(top)).then_some(here)
+    }
+
     /// git's name for `name` in the repository's directory, as used in messages.
     pub(crate) fn name_in_git_dir(&self, name: &str) -> BString {
         let full = join(self.git_dir_name.as_bstr(), name);
