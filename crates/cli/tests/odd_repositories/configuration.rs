@@ -56,13 +56,17 @@ fn nonsensical_variables_are_refused_as_by_git() {
         ("GIT_ATTR_NOSYSTEM", "0x0"),
         ("GIT_NO_LAZY_FETCH", "bad"),
         ("GIT_NO_LAZY_FETCH", ""),
+        ("GIT_IMPLICIT_WORK_TREE", "bad"),
     ] {
-        let printed = |program: &str| {
-            let mut command = sandbox.command(program, "", ["status"]);
-            command.env(name, value);
-            TextOutput::from(run_with_input(command, b""))
-        };
-        assert_eq!(printed(VIGIL), printed("git"), "{name}={value}");
+        for options in [&[][..], &["--git-dir=.git"], &["--work-tree=."]] {
+            let printed = |program: &str| {
+                let arguments = [options, &["status"]].concat();
+                let mut command = sandbox.command(program, "", arguments);
+                command.env(name, value);
+                TextOutput::from(run_with_input(command, b""))
+            };
+            assert_eq!(printed(VIGIL), printed("git"), "{options:?} {name}={value}");
+        }
     }
 }
 

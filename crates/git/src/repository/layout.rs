@@ -43,8 +43,6 @@ impl Layout {
         cwd: &Path,
     ) -> Result<(Self, Format), Error> {
         let environment = reader.environment;
-        let has_implicit_work_tree =
-            environment_boolean(environment, "GIT_IMPLICIT_WORK_TREE", true)?;
         let mut decision = Decision {
             reader,
             cwd,
@@ -52,7 +50,7 @@ impl Layout {
             is_bare: false,
             core_work_tree: None,
             work_tree_name: None,
-            has_implicit_work_tree,
+            ends_inside: false,
         };
         let mut layout = match location.kind {
             Kind::Explicit => decision.explicit(location.name.as_bstr())?,
@@ -80,8 +78,8 @@ struct Decision<'r, 'e> {
     is_bare: bool,
     core_work_tree: Option<BString>,
     work_tree_name: Option<PathBuf>,
-    /// Whether the caller's directory is the working tree if nothing else is configured.
-    has_implicit_work_tree: bool,
+    /// The search ended inside the repository.
+    ends_inside: bool,
 }
 
 impl Decision<'_, '_> {
@@ -106,6 +104,12 @@ impl Decision<'_, '_> {
         }
         self.format = format;
         Ok(())
+    }
+
+    /// Whether the caller's directory is the working tree if nothing else is configured.
+    fn has_implicit_work_tree(&self) -> Result<bool, Error> {
+        let environment = self.reader.environment;
+        Ok(!self.ends_inside && environment_boolean(environment, "GIT_IMPLICIT_WORK_TREE", true)?)
     }
 
     fn names_work_tree(&self) -> bool {
@@ -137,7 +141,7 @@ impl Decision<'_, '_> {
             let (work_tree, path) = configured_work_tree(cwd, name, path.as_bstr())?;
             self.work_tree_name = Some(path);
             work_tree
-        } else if !self.has_implicit_work_tree {
+        } else if !self.has_implicit_work_tree()? {
             return Ok(self.without_work_tree(name));
         } else {
             cwd.to_owned()
@@ -199,7 +203,7 @@ impl Decision<'_, '_> {
     /// The search ended inside a repository: there is a working tree only if one is configured.
     fn bare(&mut self, location: &Location) -> Result<Layout, Error> {
         self.read_format(&location.directory, ".".into())?;
-        self.has_implicit_work_tree = false;
+        self.ends_inside = true;
         let name = if location.directory == self.cwd {
             BStr::new(".")
         } else {
