@@ -22,26 +22,29 @@ const SYSTEM_FILE: &str = "/etc/gitattributes";
 /// A value is of the wrong kind.
 pub fn attribute_files(repository: &Repository) -> Result<AttributeFiles, Error> {
     let directory = repository.work_tree.as_ref().unwrap_or(&repository.git_dir);
-    files_in(repository, directory)
+    let top = repository.work_tree.clone();
+    files_in(repository, directory, top)
 }
 
-/// The same for a command that needs no working tree. Outside of it, git reads the files of the directory in which it is, not
-/// those of the working tree.
+/// The same for a command that needs no working tree. Outside of it, or if it is missing, git reads the files of the directory in
+/// which it is.
 ///
 /// # Errors
 /// A value is of the wrong kind.
 pub fn attribute_files_without_need(repository: &Repository) -> Result<AttributeFiles, Error> {
-    match repository.directory_outside() {
-        Some(directory) => files_in(repository, directory),
-        None => attribute_files(repository),
-    }
+    let directory = repository.directory_without_need();
+    let top = (!repository.is_bare()?).then(|| directory.to_owned());
+    files_in(repository, directory, top)
 }
 
-fn files_in(repository: &Repository, directory: &Path) -> Result<AttributeFiles, Error> {
+fn files_in(
+    repository: &Repository,
+    directory: &Path,
+    top: Option<PathBuf>,
+) -> Result<AttributeFiles, Error> {
     let no_system = is_true(&repository.environment, "GIT_ATTR_NOSYSTEM")?;
-    let has_work_tree = repository.work_tree.is_some();
     Ok(AttributeFiles {
-        work_tree: has_work_tree.then(|| directory.to_owned()),
+        work_tree: top,
         info_file: repository.common_dir.join("info/attributes"),
         info_origin: info_origin(repository),
         user_file: user_file(repository, directory)?,

@@ -98,7 +98,7 @@ impl Loaded {
     ) -> Result<Self, Error> {
         let config = &repository.config;
         let mut loaded = Self::default();
-        let is_bare = repository.work_tree.is_none() && config.boolean("core.bare")? != Some(false);
+        let is_bare = repository.is_bare()?;
         let directory = repository.directory_without_need();
         let file = config.path("mailmap.file")?;
         let blob = config.entry("mailmap.blob");

@@ -226,6 +226,9 @@ impl Sources {
             let _ = self.contents.set(contents);
         }
         let contents = self.contents.get().ok_or(Failure::Unwanted)?;
+        if let Some(index) = self.memory.index() {
+            contents.use_index(index);
+        }
         if is_file {
             let for_comparison = transform == Transform::Textconv;
             let checked = contents.check_source(&self.repository, path, for_comparison);

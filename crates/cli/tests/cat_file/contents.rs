@@ -150,6 +150,49 @@ fn attributes_outside_of_the_working_tree_are_those_of_the_current_folder() {
     }
 }
 
+/// git reads attributes in the index only if it has read that for a name, and those of no bare repository.
+#[test]
+fn attributes_come_from_the_index_once_it_is_read() {
+    let sandbox = Sandbox::new("sha1");
+    sandbox.write("dir/.gitattributes", "data diff=up\n");
+    sandbox.write("user", "file diff=up\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["clone", "-q", "--bare", ".", "../bare"]);
+    for file in [".gitattributes", "dir/.gitattributes"] {
+        std::fs::remove_file(sandbox.top().join(file)).unwrap();
+    }
+    let top = sandbox.top().to_str().unwrap().to_owned();
+    let named = format!("--git-dir={top}/.git");
+    for options in [
+        &[][..],
+        &["-C", "dir"],
+        &["-C", "..", &named],
+        &["--bare", &named],
+        &["-c", "core.bare=true", &named],
+        &["--git-dir=../bare", "-c", "core.attributesFile=user"],
+        &[
+            "-C",
+            "../bare/refs",
+            "-c",
+            "core.attributesFile=../../work/user",
+        ],
+    ] {
+        for transform in ["--filters", "--textconv"] {
+            for name in [":a.up", "HEAD:a.up", ":a.crlf", ":dir/data", "HEAD:file"] {
+                let arguments = [options, &["cat-file", transform, name]].concat();
+                sandbox.assert_same_as_git_with_input(&arguments, b"");
+            }
+            let arguments = [options, &["cat-file", "--batch", transform]].concat();
+            for lines in [
+                &b":a.up a.up\nHEAD:a.crlf a.crlf\n:dir/data dir/data\nHEAD:file file\n"[..],
+                b"HEAD:file a.up\n:a.up a.up\nHEAD:dir/data dir/data\nHEAD:a.id x/a.id\n",
+            ] {
+                sandbox.assert_same_as_git_with_input(&arguments, lines);
+            }
+        }
+    }
+}
+
 #[test]
 fn wrong_command_lines_end_as_with_git() {
     let sandbox = Sandbox::new("sha1");

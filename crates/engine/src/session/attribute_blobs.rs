@@ -1,6 +1,6 @@
 //! Attributes from outside the working tree: from the index, or from a tree.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bstr::{BStr, ByteSlice};
 use vigil_convert::attribute_files::SourceTree;
@@ -18,14 +18,14 @@ use super::missed_rules::MissedRules;
 
 /// The blobs of an index, for attributes.
 struct IndexedBlobs {
-    tracked: Tracked,
+    tracked: Arc<OnceLock<Tracked>>,
     objects: Objects,
     missed: Arc<MissedRules>,
 }
 
 impl IndexBlobs for IndexedBlobs {
     fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
-        let tracked = &self.tracked;
+        let tracked = self.tracked.get()?;
         let entry = tracked.find(path, 0).or_else(|| tracked.find(path, 2))?;
         self.missed.read(|| Ok(Some(entry.id)), &self.objects)
     }
@@ -123,6 +123,17 @@ pub(super) struct NoTree;
 /// Returns what attributes and conversion read from the repository. What cannot be read is noted in `missed`.
 pub(super) fn blobs(
     tracked: &Tracked,
+    objects: &Objects,
+    source: SourceOfAttributes,
+    missed: &Arc<MissedRules>,
+) -> Blobs {
+    let tracked = Arc::new(OnceLock::from(tracked.clone()));
+    late_blobs(&tracked, objects, source, missed)
+}
+
+/// The same for an index that may be read later.
+pub(super) fn late_blobs(
+    tracked: &Arc<OnceLock<Tracked>>,
     objects: &Objects,
     source: SourceOfAttributes,
     missed: &Arc<MissedRules>,

@@ -1,7 +1,7 @@
 //! The contents of blobs, converted for the working tree or for a person to compare.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bstr::{BStr, BString};
 use gix_hash::oid;
@@ -30,6 +30,8 @@ pub struct Contents {
     has_files: bool,
     converter: Converter,
     drivers: Drivers,
+    /// What is tracked, once the index is used.
+    tracked: Arc<OnceLock<Tracked>>,
     messages: Arc<Messages>,
     source: SourceKind,
     missed: Arc<MissedRules>,
@@ -46,7 +48,7 @@ enum SourceKind {
 }
 
 impl Contents {
-    /// Uses the settings and attributes of `repository`, except attributes in the index. Where its attributes are is only
+    /// Uses the settings and attributes of `repository`, those in the index only from [`Self::use_index`] on. Where its attributes are is only
     /// checked by [`Self::check_source`].
     ///
     /// # Errors
@@ -59,7 +61,7 @@ impl Contents {
         // git reads this setting whenever it names a file of the repository, such as the one of attributes.
         repository.config.path("core.hookspath")?;
         let messages = Arc::new(Messages::default());
-        let nothing = Tracked::of(&Index::empty(repository.hash));
+        let tracked = Arc::default();
         let missed = Arc::default();
         let source = SourceOfAttributes::of(repository, refs, objects, &missed);
         let kind = match source {
@@ -67,7 +69,7 @@ impl Contents {
             SourceOfAttributes::Tree(_) => SourceKind::Tree,
             SourceOfAttributes::Missing(_) => SourceKind::Missing,
         };
-        let blobs = attribute_blobs::blobs(&nothing, objects, source, &missed);
+        let blobs = attribute_blobs::late_blobs(&tracked, objects, source, &missed);
         let files = attribute_files_without_need(repository);
         let has_files = files.is_ok();
         let files = files.unwrap_or_default();
@@ -88,10 +90,17 @@ impl Contents {
             attributes,
             attributes_of_drivers,
             has_files,
+            tracked,
             messages,
             source: kind,
             missed,
         })
+    }
+
+    /// From now on, attributes of folders that were not asked about yet may come from the index, where the working tree lacks a
+    /// file of them. git uses it if it has read it for something else.
+    pub fn use_index(&self, index: &Index) {
+        self.tracked.get_or_init(|| Tracked::of(index));
     }
 
     /// Fails if it is unclear where attributes are, or if the tree that the attributes of the file `path` must come from is

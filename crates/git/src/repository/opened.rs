@@ -8,7 +8,7 @@ use gix_hash::Kind;
 use super::error::Error;
 use super::paths::join;
 use super::ref_format::RefFormat;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, real_path};
 
@@ -140,6 +140,14 @@ impl Repository {
             Some(top) if here.starts_with(top) => top,
             _ => here,
         }
+    }
+
+    /// Whether git takes the repository for a bare one. Some have no working tree and are not bare all the same.
+    ///
+    /// # Errors
+    /// `core.bare` is no boolean.
+    pub fn is_bare(&self) -> Result<bool, config::Error> {
+        Ok(self.work_tree.is_none() && self.config.boolean("core.bare")? != Some(false))
     }
 
     /// The caller's directory, if there is a working tree and that directory is not in it.

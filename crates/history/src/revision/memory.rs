@@ -34,6 +34,11 @@ impl Memory {
         Self::default()
     }
 
+    /// The index, if a name was resolved in it.
+    pub fn index(&self) -> Option<&Index> {
+        self.staged.index.get()
+    }
+
     /// The commits that `~` and `^` led through, of the repository with these `objects`.
     pub(super) fn commits(&self, objects: &Objects) -> RefMut<'_, Commits> {
         RefMut::map(self.commits.borrow_mut(), |commits| {
