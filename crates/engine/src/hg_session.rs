@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString};
 use vigil_hg::abort::Abort;
+use vigil_hg::bookmarks::BookmarkSharing;
 use vigil_hg::checkout::Checkout;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::line_endings::LineEndings;
@@ -246,9 +247,14 @@ impl HgSession {
     }
 
     /// Returns what is checked out besides files, in a working copy with these `parents`.
-    pub fn checkout(&mut self, repository: &Repository, parents: [Node; 2]) -> Checkout {
+    pub fn checkout(
+        &mut self,
+        repository: &Repository,
+        parents: [Node; 2],
+        sharing: BookmarkSharing,
+    ) -> Checkout {
         let phase = self.phase.read(repository, &parents[0]);
-        Checkout::read(repository, parents, phase)
+        Checkout::read(repository, parents, phase, sharing)
     }
 
     fn try_status(&mut self, request: &HgRequest<'_>) -> Result<HgStatus, Abort> {

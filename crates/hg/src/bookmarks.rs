@@ -16,14 +16,25 @@ pub(crate) fn line(line: &[u8]) -> Option<(Node, &BStr)> {
     Some((Node::from_hex(digits)?, rest.strip_prefix(b" ")?.as_bstr()))
 }
 
+/// Whether a share may have the bookmarks of its source: the extension share knows that, Mercurial itself does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BookmarkSharing {
+    /// The extension is on.
+    Known,
+    /// It is off: a share has bookmarks of its own.
+    Unknown,
+}
+
 /// Returns the path of the bookmarks file. A share has its own, unless it shares bookmarks too.
-pub(crate) fn path(repository: &Repository) -> PathBuf {
+pub(crate) fn path(repository: &Repository, sharing: BookmarkSharing) -> PathBuf {
     if repository.requirements.has("bookmarksinstore") {
         return repository.shared.join("store/bookmarks");
     }
-    let shares = text_file::read(&repository.dot_hg.join("shared"));
-    let shares = shares.is_ok_and(|text| text.lines().any(|line| line == b"bookmarks"));
-    let folder = match shares {
+    let shares = || {
+        let text = text_file::read(&repository.dot_hg.join("shared"));
+        text.is_ok_and(|text| text.lines().any(|line| line == b"bookmarks"))
+    };
+    let folder = match sharing == BookmarkSharing::Known && shares() {
         true => &repository.shared,
         false => &repository.dot_hg,
     };
@@ -35,8 +46,8 @@ pub(crate) fn path(repository: &Repository) -> PathBuf {
 /// # Errors
 /// The file cannot be read, nor can that of the active bookmark, which Mercurial reads with it; or a line is malformed,
 /// which Mercurial reports each time it reads the file.
-pub(crate) fn read(repository: &Repository) -> Result<Vec<u8>, Abort> {
-    let text = text_file::read_if_there(&path(repository))?.unwrap_or_default();
+pub(crate) fn read(repository: &Repository, sharing: BookmarkSharing) -> Result<Vec<u8>, Abort> {
+    let text = text_file::read_if_there(&path(repository, sharing))?.unwrap_or_default();
     text_file::read_if_there(&active_path(repository))?;
     let mut lines = text.split(|byte| *byte == b'\n');
     match lines.any(|one| !trim(one).is_empty() && line(one).is_none()) {

@@ -14,7 +14,7 @@ pub use merging::MergeState;
 pub use phase::Phase;
 
 use crate::abort::Abort;
-use crate::bookmarks;
+use crate::bookmarks::{self, BookmarkSharing};
 use crate::bytes::trim;
 use crate::node::Node;
 use crate::repository::Repository;
@@ -102,7 +102,12 @@ impl Operation {
 impl Checkout {
     /// Reads what is checked out in `repository`, whose working copy has `parents`, the first in this `phase`. What cannot be
     /// read counts as missing: the result is only displayed, and nothing else depends on it.
-    pub fn read(repository: &Repository, parents: [Node; 2], phase: Option<Phase>) -> Self {
+    pub fn read(
+        repository: &Repository,
+        parents: [Node; 2],
+        phase: Option<Phase>,
+        sharing: BookmarkSharing,
+    ) -> Self {
         let dot_hg = &repository.dot_hg;
         let is_merge = parents.get(1).is_some_and(|second| !second.is_null());
         let mut states = STATES.iter();
@@ -110,7 +115,7 @@ impl Checkout {
         Self {
             parents,
             branch: word(&branch_path(repository)).unwrap_or_else(|| "default".into()),
-            bookmark: active_bookmark(repository, &parents),
+            bookmark: active_bookmark(repository, &parents, sharing),
             topic: word(&dot_hg.join("topic")),
             phase,
             operation: state
@@ -144,10 +149,14 @@ fn word(path: &Path) -> Option<BString> {
 }
 
 /// Returns the active bookmark, or `None` if that bookmark no longer exists, or its changeset does not. The `parents` are known.
-fn active_bookmark(repository: &Repository, parents: &[Node; 2]) -> Option<BString> {
+fn active_bookmark(
+    repository: &Repository,
+    parents: &[Node; 2],
+    sharing: BookmarkSharing,
+) -> Option<BString> {
     let text = text_file::read(&bookmarks::active_path(repository)).ok()?;
     let name = text.lines().next().filter(|name| !name.is_empty())?;
-    let text = text_file::read(&bookmarks::path(repository)).ok()?;
+    let text = text_file::read(&bookmarks::path(repository, sharing)).ok()?;
     let lines = text
         .split(|byte| *byte == b'\n')
         .filter_map(bookmarks::line);

@@ -6,7 +6,7 @@
 
 pub mod abort;
 mod ancestry;
-mod bookmarks;
+pub mod bookmarks;
 pub mod bytes;
 pub mod checkout;
 pub mod config;

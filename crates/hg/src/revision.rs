@@ -30,6 +30,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use crate::abort::{Abort, Kind};
 use crate::ancestry;
+use crate::bookmarks::BookmarkSharing;
 use crate::bytes::bytes;
 use crate::node::Node;
 use crate::repository::Repository;
@@ -53,6 +54,8 @@ pub struct Revisions<'r> {
     shows_hidden: bool,
     /// Which changesets are hidden, once that was needed.
     hidden_marks: Option<HiddenMarks>,
+    /// Which bookmarks a share has.
+    sharing: BookmarkSharing,
     /// Whether names may mean topics, too.
     knows_topics: bool,
     /// The topics of changesets by their numbers, once they were needed.
@@ -83,6 +86,7 @@ impl<'r> Revisions<'r> {
             has_hidden: obsolescence::has_hidden(repository),
             shows_hidden: false,
             hidden_marks: None,
+            sharing: BookmarkSharing::Unknown,
             knows_topics: false,
             topics: None,
             manifests: RefCell::default(),
@@ -96,6 +100,11 @@ impl<'r> Revisions<'r> {
     /// Lets names mean hidden changesets from now on, too.
     pub fn show_hidden(&mut self) {
         self.shows_hidden = true;
+    }
+
+    /// Lets a share have the bookmarks of its source, if `sharing` is known.
+    pub fn share_bookmarks(&mut self, sharing: BookmarkSharing) {
+        self.sharing = sharing;
     }
 
     /// Lets names and functions be these aliases from now on.

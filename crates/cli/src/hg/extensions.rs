@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::Abort;
+use vigil_hg::bookmarks::BookmarkSharing;
 use vigil_hg::bytes::bytes;
 use vigil_hg::config::{Config, ConfigItem, ProcessContext, boolean};
 use vigil_hg::dirstate::Dirstate;
@@ -130,6 +131,14 @@ fn is_among(name: &[u8], list: &[&str]) -> bool {
 pub(super) fn naming(config: &Config) -> Option<&[u8]> {
     let mut all = all(config);
     all.find_map(|(name, _)| is_among(name, &NAMING).then_some(name))
+}
+
+/// Returns which bookmarks a share has.
+pub(super) fn bookmark_sharing(config: &Config) -> BookmarkSharing {
+    match has(config, "share") {
+        true => BookmarkSharing::Known,
+        false => BookmarkSharing::Unknown,
+    }
 }
 
 /// Whether an extension that is on may have a command, beside the status, that `word` abbreviates.

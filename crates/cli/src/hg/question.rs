@@ -101,6 +101,7 @@ impl<'q> Question<'q> {
         revisions.work_in(&self.process.cwd);
         revisions.know_aliases(settings::revision_aliases(self.config).unwrap_or_default());
         revisions.go_by(Box::new(UserClocks::new(self.process.get("TZ"))));
+        revisions.share_bookmarks(extensions::bookmark_sharing(self.config));
         if extensions::has(self.config, "topic") {
             revisions.know_topics();
         }
@@ -206,10 +207,11 @@ impl<'q> Question<'q> {
         subject: &Subject<'_>,
         parents: [Node; 2],
     ) -> Vec<u8> {
-        let checkout = subject
-            .session
-            .borrow_mut()
-            .checkout(self.repository, parents);
+        let checkout = subject.session.borrow_mut().checkout(
+            self.repository,
+            parents,
+            extensions::bookmark_sharing(self.config),
+        );
         let report = Report {
             checkout: &checkout,
             lists,

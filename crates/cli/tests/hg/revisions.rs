@@ -559,3 +559,33 @@ fn a_changelog_that_is_cut_off_is_reported() {
         }
     }
 }
+
+#[test]
+fn a_share_has_the_bookmarks_of_its_source_only_with_the_extension() {
+    for hg in hg_programs() {
+        let with_share =
+            "[extensions]\nshare=\n[format]\nuse-share-safe=no\nbookmarks-in-store=no\n";
+        let working = WorkingCopy::with_config(&hg, with_share);
+        working.write("f", "1\n");
+        working.commit("0");
+        working.hg(&["bookmark", "there"]);
+        working.hg(&["share", "-q", "-B", ".", "../share"]);
+        for config in [with_share, "[extensions]\nshare=!\n"] {
+            working.write_config(config);
+            let own = working.path("../share/.hg/bookmarks");
+            for here in ["", "0000000000000000000000000000000000000000 here\n"] {
+                std::fs::write(&own, here).unwrap();
+                for name in ["there", "here", "bookmark(there)"] {
+                    let arguments = ["status", "-A", "--rev", name];
+                    working.assert_same_as_hg_in("../share", &arguments);
+                }
+            }
+            std::fs::write(working.path("../share/.hg/bookmarks.current"), "there").unwrap();
+            let active = working
+                .run_vigil("../share", &["status", "--format=line"])
+                .stdout;
+            let is_active = active.starts_with(b"default bookmark there ");
+            assert_eq!(is_active, config == with_share);
+        }
+    }
+}

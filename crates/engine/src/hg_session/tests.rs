@@ -664,7 +664,15 @@ fn the_phase_is_kept_until_it_may_have_changed() {
     let repository = working.repository();
     let mut session = working.session(false);
     let [one, two] = ["01", "02"].map(|byte| Node::from_hex(byte.repeat(20).as_bytes()).unwrap());
-    let mut phase = |node| session.checkout(&repository, [node, Node::default()]).phase;
+    let mut phase = |node| {
+        session
+            .checkout(
+                &repository,
+                [node, Node::default()],
+                BookmarkSharing::Unknown,
+            )
+            .phase
+    };
     let set = |text: &str| {
         working.write(".hg/00changelog.i", "");
         working.write(".hg/phaseroots", text);
@@ -683,7 +691,11 @@ fn the_phase_is_kept_until_it_may_have_changed() {
     set(&format!("1 {one}\n"));
     assert!(!session.phase.is_kept(&repository, &one));
     // What cannot be read now may be readable the next time, and look the same.
-    let checkout = session.checkout(&repository, [two, Node::default()]);
+    let checkout = session.checkout(
+        &repository,
+        [two, Node::default()],
+        BookmarkSharing::Unknown,
+    );
     assert_eq!(checkout.phase, None);
     assert!(!session.phase.is_kept(&repository, &two));
 }

@@ -133,7 +133,7 @@ impl Revisions<'_> {
     /// # Errors
     /// Mercurial would complain of the bookmarks file.
     pub(super) fn bookmarked(&self) -> Result<Vec<Target>, Abort> {
-        let text = bookmarks::read(self.repository)?;
+        let text = bookmarks::read(self.repository, self.sharing)?;
         let lines = text.split(|byte| *byte == b'\n');
         let nodes = lines.filter_map(|line| bookmarks::line(line).map(|(node, _)| node));
         Ok(nodes.filter_map(|node| self.find(&node)).collect())

@@ -74,7 +74,7 @@ impl Revisions<'_> {
     /// # Errors
     /// Mercurial would complain of the bookmarks file.
     pub(super) fn bookmark(&self, name: &BStr) -> Result<Option<Target>, Abort> {
-        let text = bookmarks::read(self.repository)?;
+        let text = bookmarks::read(self.repository, self.sharing)?;
         Ok(self.bookmark_of(&text, name))
     }
 
@@ -86,7 +86,7 @@ impl Revisions<'_> {
         &self,
         is_sought: impl Fn(&[u8]) -> bool,
     ) -> Result<Vec<Target>, Abort> {
-        let text = bookmarks::read(self.repository)?;
+        let text = bookmarks::read(self.repository, self.sharing)?;
         let names = text
             .split(|byte| *byte == b'\n')
             .filter_map(bookmarks::line);
