@@ -127,6 +127,7 @@ struct Coloring {
 impl Run<'_> {
     fn answer(&mut self) -> Result<Vec<u8>, Abort> {
         let (root, configuration) = self.find_repository()?;
+        settings::check_paths(&configuration)?;
         if let Some(unsupported) = settings::unsupported_late(&configuration.late) {
             return Err(Abort::unsupported(unsupported));
         }
@@ -339,7 +340,9 @@ impl Run<'_> {
         let root = match repository::locate(self.process, named) {
             Ok(root) => root,
             Err(abort) => {
-                let config = layers.finish().config;
+                let configuration = layers.finish();
+                settings::check_paths(&configuration)?;
+                let config = configuration.config;
                 let merged = self.merged(&config)?;
                 let arguments = merged.as_ref().unwrap_or(self.arguments);
                 self.choose_colors_without_repository(&config, arguments);

@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
-use vigil_hg::config::{Config, ProcessContext, boolean};
+use vigil_hg::config::{Config, Configuration, ProcessContext, boolean};
 use vigil_hg::repository::{Repository, Requirements};
 use vigil_hg::revision::RevisionAliases;
 use vigil_linux::stat::stat_path;
@@ -498,6 +498,21 @@ pub(super) fn unsupported_late(late: &Config) -> Option<BString> {
         name,
         " of the source of a share"
     ))
+}
+
+/// Checks that Mercurial says nothing of a path when it reads the configuration.
+///
+/// # Errors
+/// It does.
+pub(super) fn check_paths(configuration: &Configuration) -> Result<(), Abort> {
+    match &configuration.deprecated_path {
+        Some(name) => Err(Abort::unsupported(bytes!(
+            "the setting paths.",
+            name,
+            " with '%%'"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Returns what in the configuration changes a status in ways that only Mercurial knows.

@@ -16,7 +16,10 @@ pub(super) fn check(config: &Config, requirements: &Requirements) -> Result<(), 
     config.integer("format", "manifestcachesize")?;
     // An older format of history has no options.
     if requirements.has("revlogv1") || requirements.has("exp-revlogv2.2") {
-        check_revlogs(config)?;
+        check_revlogs(config, requirements)?;
+    }
+    if requirements.has("fileindex-v1") {
+        check_file_index(config)?;
     }
     if !config.boolean("devel", "all-warnings", false)? {
         config.boolean("devel", "check-locks", false)?;
@@ -24,9 +27,47 @@ pub(super) fn check(config: &Config, requirements: &Requirements) -> Result<(), 
     Ok(())
 }
 
+/// Checks the settings of a store with an index of its files. Of some of them Mercurial only says that they are wrong.
+fn check_file_index(config: &Config) -> Result<(), Abort> {
+    let refused = |name: &str| Err(Abort::unsupported(bytes!("the setting ", name)));
+    if config.has("devel", "fileindex.vacuum-mode") {
+        return refused("devel.fileindex.vacuum-mode");
+    }
+    let unused = config.integer("storage", "fileindex.max-unused-percentage")?;
+    if unused.is_some_and(|unused| !(0..=100).contains(&unused)) {
+        return refused("storage.fileindex.max-unused-percentage");
+    }
+    check_slow_path(config, "fileindex.slow-path")?;
+    config.integer("storage", "fileindex.gc-retention-seconds")?;
+    config.integer("devel", "fileindex.garbage-timestamp")?;
+    Ok(())
+}
+
+/// Checks what is to be done if a Mercurial without compiled extensions is slow: whether there are some is not known here, but
+/// Mercurial always says that it does not know an answer.
+fn check_slow_path(config: &Config, name: &str) -> Result<(), Abort> {
+    let said = |name| config.get("storage", name).unwrap_or("default".into());
+    let (name, value) = match said(name) {
+        value if value == "default" => ("all-slow-path", said("all-slow-path")),
+        value => (name, value),
+    };
+    match value.as_bytes() {
+        b"allow" | b"warn" | b"abort" => Ok(()),
+        b"default" if !config.has("storage", name) => Ok(()),
+        _ => Err(Abort::unsupported(bytes!("the setting storage.", name))),
+    }
+}
+
 /// Checks the settings of revlogs.
-fn check_revlogs(config: &Config) -> Result<(), Abort> {
+fn check_revlogs(config: &Config, requirements: &Requirements) -> Result<(), Abort> {
     let flag = |name, default| config.boolean("storage", name, default);
+    if requirements.has("exp-changelog-v2") {
+        let rank = "changelog-v2.compute-rank";
+        // Not all releases read it.
+        config
+            .boolean("experimental", rank, false)
+            .map_err(|_| Abort::unsupported(bytes!("the setting experimental.", rank)))?;
+    }
     config.integer("format", "chunkcachesize")?;
     flag("revlog.optimize-delta-parent-choice", false)?;
     let chunk = "revlog.delta-parent-search.candidate-group-chunk-size";
@@ -56,6 +97,12 @@ fn check_revlogs(config: &Config) -> Result<(), Abort> {
     check_level(config, "revlog.zlib.level", 9)?;
     check_level(config, "revlog.zstd.level", 22)?;
     config.boolean("experimental", "rust.index", false)?;
+    if requirements.has("persistent-nodemap") {
+        check_slow_path(config, "revlog.persistent-nodemap.slow-path")?;
+    }
+    if requirements.has("dirstate-v2") {
+        check_slow_path(config, "dirstate-v2.slow-path")?;
+    }
     flag("revlog.persistent-nodemap.mmap", false)?;
     config.boolean("devel", "persistent-nodemap", false)?;
     flag("revlog.validate-delta-base", false)?;

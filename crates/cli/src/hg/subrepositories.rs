@@ -358,6 +358,7 @@ fn open(above: &Subject<'_>, root: &Path) -> Result<(Repository, Configuration),
     }
     let layers = Layers::checked(above.process, above.options, settings::check_first)?;
     let configuration = repository::configure(layers, root)?;
+    settings::check_paths(&configuration)?;
     if let Some(unsupported) = settings::unsupported_setting(&configuration.config) {
         return Err(Abort::unsupported(unsupported));
     }

@@ -248,6 +248,46 @@ fn wrong_settings_of_the_store_are_reported() {
 }
 
 #[test]
+fn wrong_settings_of_a_format_are_reported_where_it_is_used() {
+    for hg in hg_programs() {
+        for format in [
+            "use-dirstate-v2=no\n",
+            "use-dirstate-v2=yes\n",
+            "use-fileindex-v1=yes\n",
+            "exp-use-changelog-v2=enable-unstable-format-and-corrupt-my-data\n",
+        ] {
+            let working = WorkingCopy::with_config(&hg, &format!("[format]\n{format}"));
+            working.write("a", "1");
+            for setting in [
+                "storage.fileindex.max-unused-percentage=x",
+                "storage.fileindex.gc-retention-seconds=x",
+                "devel.fileindex.garbage-timestamp=x",
+            ] {
+                working.assert_same_as_hg(&["status", "--config", setting]);
+            }
+            // What Mercurial says of these, it says in each release in other words.
+            for (setting, used_with) in [
+                ("experimental.changelog-v2.compute-rank=x", "changelog-v2"),
+                ("devel.fileindex.vacuum-mode=x", "fileindex"),
+                ("storage.fileindex.max-unused-percentage=101", "fileindex"),
+                ("storage.fileindex.slow-path=x", "fileindex"),
+                ("storage.dirstate-v2.slow-path=x", "dirstate-v2=yes"),
+            ] {
+                let (_, stderr, _) = working.vigil(&["status", "--config", setting]);
+                let is_used = format.contains(used_with) && working.is_from_version_7();
+                let name = setting.split('=').next().unwrap();
+                if is_used {
+                    let told = format!("abort: vigil does not answer this: the setting {name}\n");
+                    assert_eq!(stderr, told);
+                } else if !format.contains(used_with) {
+                    assert_eq!(stderr, "", "{setting}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_not_trusted_is_said_whenever_mercurial_reads_it() {
     for hg in hg_programs() {
         let working = WorkingCopy::with_config(&hg, "[format]\nuse-share-safe=yes\n");

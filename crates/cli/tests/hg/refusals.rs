@@ -305,6 +305,7 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
             "the setting experimental.sparse-read.density-threshold",
         ),
         ("templatealias.path x=status", "templatealias.path x"),
+        ("paths.a=b%%20c", "the setting paths.a with '%%'"),
     ] {
         let arguments = ["status", "-T", "{path}\\n", "--config", setting];
         let (stdout, stderr, code) = working.vigil(&arguments);
@@ -318,6 +319,8 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         "ui.strict=no",
         "profiling.enabled=no",
         "ui.nontty=yes",
+        "paths.a=b%20c",
+        "paths.a:pushurl=b%%20c",
         "experimental.sparse-read.density-threshold=.5",
     ] {
         working.assert_same_as_hg(&["status", "-T", "{path}\\n", "--config", setting]);
@@ -331,6 +334,30 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         let arguments = ["status", "--config", "extensions.some=", "--config", wrong];
         let (_, stderr, _) = working.vigil(&arguments);
         assert!(stderr.contains("the extension 'some'"), "{wrong}: {stderr}");
+    }
+}
+
+#[test]
+fn a_path_that_mercurial_warns_of_is_left_to_it_even_if_another_layer_replaces_it() {
+    let hg = hg_programs().into_iter().next().unwrap();
+    let working = WorkingCopy::new(&hg, false);
+    for (of_user, of_repository, is_refused) in [
+        ("", "", false),
+        ("", "x = a%%b\n", true),
+        ("x = a%%b\n", "x = c\n", true),
+        ("x = a%%b\n", "%unset x\n", true),
+        ("x:pushurl = a%%b\ny = a%b\n", "", false),
+    ] {
+        working.write_config(&format!("[paths]\n{of_user}"));
+        working.write(".hg/hgrc", format!("[paths]\n{of_repository}"));
+        let (_, stderr, _) = working.vigil(&["status"]);
+        let expected = match is_refused {
+            true => "abort: vigil does not answer this: the setting paths.x with '%%'\n",
+            false => "",
+        };
+        assert_eq!(stderr, expected, "{of_user} {of_repository}");
+        let told = String::from_utf8(working.hg(&["status"]).stderr).unwrap();
+        assert_eq!(told.contains("in path x=a%%b"), is_refused, "{told}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::stat_path;
 
-use super::{Config, ProcessContext, accounts, parse};
+use super::{Config, ConfigItem, ProcessContext, accounts, parse};
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, normal_path, python_repr, trim};
 use crate::text_file;
@@ -29,6 +29,8 @@ pub struct Configuration {
     pub untrusted: Config,
     /// The part that Mercurial reads only when it opens the repository.
     pub late: Config,
+    /// The name of a path with `%%`, if there is one. Mercurial says each time that it reads it that this is deprecated.
+    pub deprecated_path: Option<BString>,
 }
 
 /// The settings of `ui.tweakdefaults` that concern a status (`hg help config.ui.tweakdefaults`), unless they are set otherwise.
@@ -140,6 +142,20 @@ impl<'s> Layers<'s> {
         for config in [&mut self.overrides, &mut self.result.config] {
             config.set(section, name, value, source);
         }
+        self.note_deprecated_path();
+    }
+
+    /// Notes a path with `%%`, which a later layer may replace.
+    fn note_deprecated_path(&mut self) {
+        let result = &mut self.result;
+        let paths = result.config.section("paths");
+        let mut paths = paths.chain(result.untrusted.section("paths"));
+        // What follows a colon is a property of the path.
+        let is_deprecated =
+            |item: &&ConfigItem| item.value.contains_str("%%") && !item.name.contains(&b':');
+        if result.deprecated_path.is_none() {
+            result.deprecated_path = paths.find(is_deprecated).map(|item| item.name.clone());
+        }
     }
 
     /// Applies `ui.tweakdefaults`, as Mercurial does: once, and before it reads the repository's files.
@@ -234,6 +250,7 @@ impl<'s> Layers<'s> {
         } else {
             self.result.untrusted.update(&config);
         }
+        self.note_deprecated_path();
         self.note_cumulative()?;
         Ok(added)
     }
