@@ -13,6 +13,7 @@ pub mod config;
 pub mod copies;
 pub mod dirstate;
 mod fields;
+pub mod file_system;
 pub mod large_files;
 pub mod line_endings;
 pub mod narrow;

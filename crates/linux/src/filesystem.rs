@@ -1,8 +1,9 @@
-//! The kind of file system that a file is on.
+//! The kind of file system that a file is on, and whether it may be written to.
 
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 
-use rustix::fs::fstatfs;
+use rustix::fs::{Access, access, fstatfs};
 use rustix::io::Errno;
 
 /// The kind of file system that the open file `fd` is on: its magic number (`f_type` in
@@ -16,6 +17,11 @@ pub fn kind_of(fd: BorrowedFd<'_>) -> Result<u32, Errno> {
         reason = "the field's type differs between architectures"
     )]
     fstatfs(fd).map(|facts| facts.f_type as u32)
+}
+
+/// Whether this process may create files in `folder`.
+pub fn may_create_in(folder: &Path) -> bool {
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod defaults_and_aliases;
 mod early_options;
 mod extensions;
 mod fallback;
+mod file_system;
 mod git_subrepository;
 mod json;
 mod open;

@@ -25,6 +25,7 @@ use vigil_hg::sparse::{Sparse, SparseWarning};
 use vigil_hg::subrepositories::Subrepositories;
 
 use super::between::{self, Working};
+use super::file_system::FileSystemQuestion;
 use super::pair::Pair;
 use super::paths::PathDisplay;
 use super::settings::Settings;
@@ -310,10 +311,15 @@ impl Subject<'_> {
             }
         }
         let others = status.ignore_failure.take().or(status.failure.take());
-        match walk_abort.or(others) {
-            Some(abort) => Err(abort),
-            None => Ok(status),
-        }
+        walk_abort.or(others).map_or(Ok(()), Err)?;
+        let question = FileSystemQuestion {
+            repository,
+            dirstate: self.dirstate,
+            matcher: &self.matcher,
+            compares_others: is_known.is_some(),
+        };
+        question.check(&status.lists)?;
+        Ok(status)
     }
 
     /// Returns those of the paths `bad` for which `is_known` does not hold: first the named ones, then those that the walk met.

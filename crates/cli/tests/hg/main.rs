@@ -13,6 +13,7 @@ mod dirstate;
 mod doctor;
 mod exit_codes;
 mod extensions;
+mod file_systems;
 mod formats;
 mod ignore_files;
 mod narrow;

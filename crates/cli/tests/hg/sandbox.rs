@@ -188,7 +188,7 @@ impl WorkingCopy {
     }
 }
 
-fn texts_of(output: &Output) -> ProgramOutput {
+pub(crate) fn texts_of(output: &Output) -> ProgramOutput {
     (
         String::from_utf8_lossy(&output.stdout).into_owned(),
         String::from_utf8_lossy(&output.stderr).into_owned(),

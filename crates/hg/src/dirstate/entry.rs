@@ -2,6 +2,8 @@
 
 use std::ops::BitOr;
 
+use vigil_linux::stat::Stat;
+
 /// The flags of an entry: the bits of the second format. Entries of the first format are translated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u16);
@@ -82,6 +84,15 @@ impl DirstateEntry {
     /// Returns whether the file is tracked, and in no parent.
     pub fn is_added(&self) -> bool {
         self.is_tracked() && self.flags.0 & (Flags::P1_TRACKED | Flags::P2_INFO).0 == 0
+    }
+
+    /// Returns whether a file with this `stat` differs from the recorded one by its executable bit, or because only one of both is a
+    /// symbolic link.
+    pub fn has_other_mode(&self, stat: &Stat) -> bool {
+        let is_other = |flag, is_set| self.flags.has(flag) != is_set;
+        self.flags.has(Flags::HAS_MODE_AND_SIZE)
+            && (is_other(Flags::MODE_EXEC_PERM, stat.mode & 0o100 != 0)
+                || is_other(Flags::MODE_IS_SYMLINK, stat.is_symlink()))
     }
 
     /// Returns whether the file may have changed within the second of its recorded mtime: then the second alone proves
