@@ -615,3 +615,32 @@ fn sources_that_cannot_be_rewritten_are_left_to_mercurial() {
         working.assert_same_as_hg(&["status", "--change", "0"]);
     }
 }
+
+#[test]
+fn a_source_on_another_machine_that_is_given_as_a_file_is_an_error() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("a", "1\n");
+        working.commit("0");
+        working.write(".hgsub", "sub = sub\n");
+        working.hg(&["add", "-q", ".hgsub"]);
+        for default in ["", "default = file://other/x\n", "default = /x\n"] {
+            working.write(".hg/hgrc", format!("[paths]\n{default}"));
+            for source in [
+                "file://other/x",
+                "[git] file://other/x",
+                "file://localhost/x",
+                "file:///x",
+                "/x",
+                "../x",
+                "ssh://other/x",
+            ] {
+                working.write(".hgsub", format!("sub = {source}\n"));
+                working.assert_same_as_hg(&["status"]);
+            }
+        }
+        working.write(".hgsub", ".hg = x\n");
+        let (_, stderr, _) = working.vigil(&["status"]);
+        assert!(stderr.contains("the line '.hg = x' of .hgsub"), "{stderr}");
+    }
+}

@@ -31,14 +31,15 @@ impl Subrepositories {
         let nodes = parse_hgsubstate(hgsubstate, name)?;
         let mut all = BTreeMap::new();
         for HgsubLine { line, path, source } in places {
-            let system = match source.strip_prefix(b"[") {
-                None => b"hg",
+            let (system, place) = match source.strip_prefix(b"[") {
+                None => (b"hg".as_slice(), source),
                 Some(rest) => {
                     let parts = rest.split_once_str("]");
                     let message = "missing ] in subrepository source";
-                    parts.ok_or_else(|| Abort::plain(message))?.0
+                    parts.ok_or_else(|| Abort::plain(message))?
                 }
             };
+            check_place(trim(place), config).map_err(|wrong| wrong.unwrap_or(refused(line)))?;
             // Each source is rewritten by all rules, so the first one shows whether they are valid.
             for (pattern, replacement) in std::mem::take(&mut rules) {
                 check_rule(pattern, replacement)?;
@@ -96,7 +97,8 @@ fn parse_hgsub(text: &[u8]) -> Result<Hgsub<'_>, Abort> {
         }
         let (path, source) = line.split_once_str("=").ok_or_else(|| refused(line))?;
         let (path, source) = (trim(path), trim(source));
-        if path.is_empty() {
+        // Mercurial crashes if its own folder is called a subrepository.
+        if path.is_empty() || path == b".hg" {
             return Err(refused(line));
         }
         match section {
@@ -107,6 +109,64 @@ fn parse_hgsub(text: &[u8]) -> Result<Hgsub<'_>, Abort> {
         }
     }
     Ok(all)
+}
+
+/// Checks the place from which a subrepository comes. If it is relative, Mercurial joins it to that of the repository (`paths.default`).
+///
+/// # Errors
+/// One of them is a file on another machine, or only Mercurial knows what it takes that for: then there is no error.
+fn check_place(place: &[u8], config: &Config) -> Result<(), Option<Abort>> {
+    check_file_url(place)?;
+    let above = config.get("paths", "default").unwrap_or_default();
+    match is_relative(place) {
+        true => check_file_url(above),
+        false => Ok(()),
+    }
+}
+
+/// Returns the rest of a URL after `file:`.
+fn file_url(place: &[u8]) -> Option<&[u8]> {
+    let url = place.split(|byte| *byte == b'#').next()?;
+    url.strip_prefix(b"file:")
+}
+
+/// Checks that a URL, if it names a file, names one of this machine.
+///
+/// # Errors
+/// As for [`check_place`].
+fn check_file_url(place: &[u8]) -> Result<(), Option<Abort>> {
+    let Some(rest) = file_url(place) else {
+        return Ok(());
+    };
+    let Some(authority) = rest.strip_prefix(b"//") else {
+        return Ok(());
+    };
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_".contains(byte);
+    match authority.split_once_str("/") {
+        Some((b"" | b"localhost" | b"127.0.0.1" | b"[::1]", _)) => Ok(()),
+        Some((host, _)) if host.iter().all(is_plain) => {
+            let message = "file:// URLs can only refer to localhost";
+            Err(Some(Abort::plain(message)))
+        }
+        _ => Err(None),
+    }
+}
+
+/// Whether a place is meant from that of another repository.
+fn is_relative(place: &[u8]) -> bool {
+    let path = match file_url(place) {
+        None => place,
+        Some(url) => match url.strip_prefix(b"//").map(|rest| rest.split_once_str("/")) {
+            None => url,
+            Some(Some((b"", _))) => return false,
+            // To Mercurial, the path begins after the slash that follows a host.
+            Some(parts) => parts.map_or(b"".as_slice(), |(_, path)| path),
+        },
+    };
+    let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+.-".contains(byte);
+    let scheme = path.iter().take_while(|byte| is_of_scheme(byte)).count();
+    let has_scheme = scheme > 0 && path.get(scheme) == Some(&b':');
+    !has_scheme && !path.starts_with(b"/") && !path.starts_with(b"\\")
 }
 
 /// Checks that sources can be rewritten by this rule: `replacement` takes the place of what `pattern` matches.
@@ -215,6 +275,45 @@ mod tests {
             })
         );
         assert!(read.contains("a/b/c".into()) && !read.contains("a".into()));
+    }
+
+    #[test]
+    fn files_of_other_machines_are_told() {
+        let told = "file:// URLs can only refer to localhost";
+        let mut config = Config::default();
+        let message = |source: &str, config: &Config| {
+            let hgsub = format!("a = {source}\n");
+            let read = Subrepositories::parse(hgsub.as_bytes(), b"", "".into(), config);
+            read.map_or_else(|abort| abort.to_string(), |_| String::new())
+        };
+        for (source, expected) in [
+            ("file://other/x", told),
+            ("[git] file://other/x#y", told),
+            ("file://localhost/x", ""),
+            ("file:///x", ""),
+            ("file:x", ""),
+            ("FILE://other/x", ""),
+            ("ssh://other/x", ""),
+        ] {
+            assert_eq!(message(source, &config), expected, "{source}");
+        }
+        for source in ["file://other", "file://", "file://me@other/x"] {
+            assert!(message(source, &config).contains("of .hgsub"), "{source}");
+        }
+        config.set("paths", "default", "file://other/x", "");
+        for (source, expected) in [
+            ("x", told),
+            ("../x:y", told),
+            ("file:x", told),
+            ("file://localhost/x", told),
+            ("file://localhost//x", ""),
+            ("[git]x", told),
+            ("/x", ""),
+            ("file:///x", ""),
+            ("http://other/x", ""),
+        ] {
+            assert_eq!(message(source, &config), expected, "{source}");
+        }
     }
 
     #[test]
