@@ -187,6 +187,19 @@ impl<'r> Revisions<'r> {
         }
     }
 
+    /// Does the same as [`Self::find`] for each of `nodes`. There may be very many.
+    fn find_all(&self, nodes: impl Iterator<Item = Node>) -> HashMap<Node, Target> {
+        let nodes: HashSet<Node> = nodes.collect();
+        let special = [Node::NULL, Node::WORKING_COPY].into_iter();
+        let special = special.filter(|node| nodes.contains(node));
+        let special: Vec<(Node, Target)> = special
+            .filter_map(|node| Some((node, self.find(&node)?)))
+            .collect();
+        let found = self.changelog.find_all(nodes).into_iter();
+        let found = found.map(|(node, number)| (node, Target::Changeset(number)));
+        found.chain(special).collect()
+    }
+
     /// Returns the first parent of the working copy.
     pub fn parent(&self) -> Target {
         self.parents[0]

@@ -11,6 +11,7 @@ mod index;
 mod sidedata;
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -215,6 +216,21 @@ impl Revlog {
         numbers
             .rev()
             .find(|number| self.index.node(&self.index_bytes, *number) == Some(*node))
+    }
+
+    /// Does the same as [`Self::find`] for all `nodes`, and looks at each revision once.
+    pub(crate) fn find_all(&self, mut nodes: HashSet<Node>) -> HashMap<Node, u32> {
+        let mut found = HashMap::new();
+        for number in (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).rev() {
+            if nodes.is_empty() {
+                break;
+            }
+            let node = self.index.node(&self.index_bytes, number);
+            if let Some(node) = node.filter(|node| nodes.remove(node)) {
+                found.insert(node, number);
+            }
+        }
+        found
     }
 
     /// Returns the numbers of the revisions whose node begins with these hexadecimal digits, at most `most` of them.

@@ -589,3 +589,45 @@ fn a_share_has_the_bookmarks_of_its_source_only_with_the_extension() {
         }
     }
 }
+
+#[test]
+fn of_lines_with_one_name_the_last_with_a_known_changeset_counts() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, "[experimental]\nevolution=all\n");
+        for text in ["0", "1", "2"] {
+            working.write("f", text);
+            working.commit(text);
+        }
+        let nodes = String::from_utf8(working.hg(&["log", "-T", "{node}\n"]).stdout).unwrap();
+        let [two, one, zero] = nodes.lines().collect::<Vec<_>>()[..] else {
+            panic!("{nodes}");
+        };
+        let unknown = "1".repeat(40);
+        // With an obsolete changeset, bookmarks and local tags also decide what is visible.
+        working.hg(&["debugobsolete", two]);
+        working.hg(&["update", "-q", "1"]);
+        for pairs in [
+            [(zero, "x"), (one, "x")],
+            [(one, "x"), (&unknown, "x")],
+            [(&unknown, "x"), (&unknown, "y")],
+            [(zero, "x"), (two, "y")],
+            [(two, "x"), (zero, "x")],
+        ] {
+            let lines = pairs.map(|(node, name)| format!("{node} {name}\n"));
+            for file in ["bookmarks", "localtags"] {
+                working.write(&format!(".hg/{file}"), lines.concat());
+                for name in [
+                    "x",
+                    "y",
+                    "bookmark('re:[xy]')",
+                    "tag('re:[xy]')",
+                    "max(all())",
+                ] {
+                    let arguments = ["status", "-A", "--rev", name];
+                    working.assert_same_as_hg(&arguments);
+                }
+                std::fs::remove_file(working.path(&format!(".hg/{file}"))).unwrap();
+            }
+        }
+    }
+}

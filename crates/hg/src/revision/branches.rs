@@ -49,14 +49,20 @@ impl Revisions<'_> {
         if !is_of_this {
             return None;
         }
-        let mut best: Option<(bool, u32)> = None;
+        let mut heads: Vec<(bool, Node)> = Vec::new();
         for line in lines.filter(|line| !line.is_empty()) {
             let (node, rest) = line.split_once_str(" ")?;
             let (state, branch) = rest.split_once_str(" ")?;
             if branch == name.as_bytes() {
-                let number = self.changelog.find(&Node::from_hex(node)?)?;
-                best = best.max(Some((state == b"o", number)));
+                heads.push((state == b"o", Node::from_hex(node)?));
             }
+        }
+        let known = self
+            .changelog
+            .find_all(heads.iter().map(|(_, node)| *node).collect());
+        let mut best: Option<(bool, u32)> = None;
+        for (is_open, node) in heads {
+            best = best.max(Some((is_open, *known.get(&node)?)));
         }
         Some(best.map(|(_, number)| number))
     }

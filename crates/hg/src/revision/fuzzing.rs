@@ -1,13 +1,14 @@
 //! The entry point of the fuzzer.
 
-use bstr::BStr;
+use bstr::{BStr, ByteSlice};
 
 use super::{Revisions, Target, names, tags};
 
 impl Revisions<'_> {
     /// Parses `text` as each kind of file that names changesets, looking for `name`.
     pub fn fuzz(&self, name: &BStr, text: &[u8]) {
-        let bookmark = self.bookmark_of(text, name);
+        let bookmarks = self.bookmarks_in(text, |known| known == name.as_bytes());
+        let bookmark = bookmarks.into_values().next();
         let branch = self.find_in_cache(text, name).flatten();
         for target in [bookmark, branch.map(Target::Changeset)] {
             if let Some(Target::Changeset(number)) = target {

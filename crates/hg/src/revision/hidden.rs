@@ -5,7 +5,6 @@ use super::obsolescence::{HiddenMarks, is_marked, obsolete_nodes};
 use super::{Revisions, Target};
 use crate::abort::Abort;
 use crate::ancestry;
-use crate::bookmarks;
 use crate::checkout::{MergeState, Phase};
 use crate::text_file;
 
@@ -114,9 +113,8 @@ impl Revisions<'_> {
     fn pinned(&self) -> Result<Vec<Target>, Abort> {
         let mut pinned = self.parents.to_vec();
         pinned.extend(self.bookmarked()?);
-        for node in self.local_tags() {
-            pinned.extend(self.find(&node));
-        }
+        let tagged = self.find_all(self.local_tags().into_iter());
+        pinned.extend(tagged.into_values());
         if let Some(state) = MergeState::read(self.repository)?
             && state.is_active
             && !state.unresolved.is_empty()
@@ -133,10 +131,7 @@ impl Revisions<'_> {
     /// # Errors
     /// Mercurial would complain of the bookmarks file.
     pub(super) fn bookmarked(&self) -> Result<Vec<Target>, Abort> {
-        let text = bookmarks::read(self.repository, self.sharing)?;
-        let lines = text.split(|byte| *byte == b'\n');
-        let nodes = lines.filter_map(|line| bookmarks::line(line).map(|(node, _)| node));
-        Ok(nodes.filter_map(|node| self.find(&node)).collect())
+        self.bookmarked_with(|_| true)
     }
 }
 

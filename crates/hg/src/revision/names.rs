@@ -1,5 +1,7 @@
 //! Resolves names of changesets, in the order in which Mercurial tries their kinds.
 
+use std::collections::BTreeMap;
+
 use bstr::{BStr, ByteSlice};
 
 use super::target::Meaning;
@@ -75,7 +77,8 @@ impl Revisions<'_> {
     /// Mercurial would complain of the bookmarks file.
     pub(super) fn bookmark(&self, name: &BStr) -> Result<Option<Target>, Abort> {
         let text = bookmarks::read(self.repository, self.sharing)?;
-        Ok(self.bookmark_of(&text, name))
+        let found = self.bookmarks_in(&text, |known| known == name.as_bytes());
+        Ok(found.into_values().next())
     }
 
     /// Returns the changesets of the bookmarks whose name is sought.
@@ -87,24 +90,26 @@ impl Revisions<'_> {
         is_sought: impl Fn(&[u8]) -> bool,
     ) -> Result<Vec<Target>, Abort> {
         let text = bookmarks::read(self.repository, self.sharing)?;
-        let names = text
-            .split(|byte| *byte == b'\n')
-            .filter_map(bookmarks::line);
-        let names = names.map(|(_, name)| name).filter(|name| is_sought(name));
-        let found = names.filter_map(|name| self.bookmark_of(&text, name.as_bytes().as_bstr()));
-        Ok(found.collect())
+        let found = self.bookmarks_in(&text, is_sought);
+        Ok(found.into_values().collect())
     }
 
-    /// Looks up a bookmark in the text of a bookmarks file.
-    pub(super) fn bookmark_of(&self, text: &[u8], name: &BStr) -> Option<Target> {
+    /// Returns the bookmarks in the text of a bookmarks file whose name is sought, each with its changeset.
+    pub(super) fn bookmarks_in<'t>(
+        &self,
+        text: &'t [u8],
+        is_sought: impl Fn(&[u8]) -> bool,
+    ) -> BTreeMap<&'t BStr, Target> {
         let lines = text.split(|byte| *byte == b'\n');
-        let node = |line| {
-            let (node, known) = bookmarks::line(line)?;
-            (known == name).then_some(node)
-        };
-        // A later line wins.
-        let mut known = lines.rev().filter_map(node);
-        known.find_map(|node| self.find(&node))
+        let lines = lines.filter_map(bookmarks::line);
+        let lines: Vec<(Node, &BStr)> = lines.filter(|(_, name)| is_sought(name)).collect();
+        let known = self.find_all(lines.iter().map(|(node, _)| *node));
+        // Of lines with the same name, the last one with a changeset that is there counts.
+        let targets = lines.iter().filter_map(|(node, name)| {
+            let target = known.get(node);
+            target.map(|target| (*name, *target))
+        });
+        targets.collect()
     }
 
     /// Returns the changeset whose node begins with these digits.

@@ -43,10 +43,9 @@ impl Revisions<'_> {
     ) -> Result<Vec<Target>, Abort> {
         let mut all = self.all_tags(None)?;
         all.retain(|name, tag| name != "tip" && is_sought(name) && !tag.node.is_null());
-        Ok(all
-            .values()
-            .filter_map(|tag| self.find(&tag.node))
-            .collect())
+        let known = self.find_all(all.values().map(|tag| tag.node));
+        let targets = all.values().filter_map(|tag| known.get(&tag.node));
+        Ok(targets.copied().collect())
     }
 
     /// Returns the nodes of the local tags.
@@ -58,7 +57,9 @@ impl Revisions<'_> {
     fn read_local_tags(&self, wanted: Option<&BStr>) -> Tags {
         let text = text_file::read(&self.repository.dot_hg.join("localtags"));
         let mut tags = parse_tags(&text.unwrap_or_default(), wanted);
-        tags.retain(|_, tag| self.changelog.find(&tag.node).is_some());
+        let nodes = tags.values().map(|tag| tag.node).collect();
+        let known = self.changelog.find_all(nodes);
+        tags.retain(|_, tag| known.contains_key(&tag.node));
         tags
     }
 
