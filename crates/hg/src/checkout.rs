@@ -4,7 +4,7 @@
 mod merging;
 pub(crate) mod phase;
 
-use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
@@ -161,17 +161,15 @@ fn active_bookmark(
         .split(|byte| *byte == b'\n')
         .filter_map(bookmarks::line);
     let named = lines.filter(|(_, known)| *known == name);
-    let changelog = OnceCell::new();
+    let nodes: HashSet<Node> = named.map(|(node, _)| node).collect();
+    let is_at_hand = |node: &Node| node.is_null() || parents.contains(node);
     // The changelog may be long, and the bookmark is mostly at a parent.
-    let is_known = |node: &Node| {
-        node.is_null() || parents.contains(node) || {
-            let changelog = changelog.get_or_init(|| repository.store().changelog().ok());
-            let found = changelog.as_ref().and_then(|known| known.find(node));
-            found.is_some()
-        }
-    };
-    let mut nodes = named.map(|(node, _)| node);
-    nodes.any(|node| is_known(&node)).then(|| name.into())
+    let is_known = nodes.iter().any(is_at_hand)
+        || !nodes.is_empty() && {
+            let changelog = repository.store().changelog().ok()?;
+            !changelog.find_all(nodes).is_empty()
+        };
+    is_known.then(|| name.into())
 }
 
 /// The entry point of the fuzzer.
