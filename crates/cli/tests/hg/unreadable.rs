@@ -36,6 +36,7 @@ fn unreadable_files_are_named_where_they_are_needed() {
             "branch",
             "bookmarks",
             "bookmarks.current",
+            "localtags",
             "store/phaseroots",
             "store/obsstore",
         ] {
@@ -66,6 +67,8 @@ fn assert_same_statuses(working: &WorkingCopy) {
         &["status", "--rev", "."],
         &["status", "--rev", "0"],
         &["status", "--rev", "mark"],
+        &["status", "--rev", "default"],
+        &["status", "--rev", "nothere"],
         &["status", "--change", "."],
         &["status", "--change", "tip"],
     ] {

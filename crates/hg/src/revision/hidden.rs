@@ -113,7 +113,7 @@ impl Revisions<'_> {
     fn pinned(&self) -> Result<Vec<Target>, Abort> {
         let mut pinned = self.parents.to_vec();
         pinned.extend(self.bookmarked()?);
-        let tagged = self.find_all(self.local_tags().into_iter());
+        let tagged = self.find_all(self.local_tags()?.into_iter());
         pinned.extend(tagged.into_values());
         if let Some(state) = MergeState::read(self.repository)?
             && state.is_active

@@ -49,18 +49,21 @@ impl Revisions<'_> {
     }
 
     /// Returns the nodes of the local tags.
-    pub(super) fn local_tags(&self) -> Vec<Node> {
-        let tags = self.read_local_tags(None);
-        tags.values().map(|tag| tag.node).collect()
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(super) fn local_tags(&self) -> Result<Vec<Node>, Abort> {
+        let tags = self.read_local_tags(None)?;
+        Ok(tags.values().map(|tag| tag.node).collect())
     }
 
-    fn read_local_tags(&self, wanted: Option<&BStr>) -> Tags {
-        let text = text_file::read(&self.repository.dot_hg.join("localtags"));
+    fn read_local_tags(&self, wanted: Option<&BStr>) -> Result<Tags, Abort> {
+        let text = text_file::read_if_there(&self.repository.dot_hg.join("localtags"))?;
         let mut tags = parse_tags(&text.unwrap_or_default(), wanted);
         let nodes = tags.values().map(|tag| tag.node).collect();
         let known = self.changelog.find_all(nodes);
         tags.retain(|_, tag| known.contains_key(&tag.node));
-        tags
+        Ok(tags)
     }
 
     /// Returns all tags, or only the one named `wanted`.
@@ -76,7 +79,7 @@ impl Revisions<'_> {
             let text = store.contents(".hgtags".into(), &version)?;
             add(&mut all, parse_tags(&text, wanted));
         }
-        add(&mut all, self.read_local_tags(wanted));
+        add(&mut all, self.read_local_tags(wanted)?);
         Ok(all)
     }
 
