@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 
-use crate::abort::Abort;
+use crate::abort::{self, Abort};
 use crate::bytes::{bytes, normal_path};
 use crate::node::Node;
 use crate::patterns::{
@@ -42,6 +42,8 @@ pub struct Sparse {
     audited: Vec<BString>,
     /// Whether some patterns are in files of the working copy.
     has_file_patterns: bool,
+    /// Whether a profile could not be read. It may be readable the next time.
+    has_unreadable: bool,
 }
 
 /// A warning.
@@ -76,6 +78,7 @@ impl Sparse {
             warnings: Vec::new(),
             audited: Vec::new(),
             has_file_patterns: false,
+            has_unreadable: false,
         }
     }
 
@@ -93,7 +96,14 @@ impl Sparse {
     ) -> Result<Option<Arc<Portion>>, Abort> {
         let mut matchers = Vec::new();
         for parent in texts.parents.iter().filter(|parent| !parent.is_null()) {
-            let file = self.at(texts, repository, parent)?;
+            let file = match self.at(texts, repository, parent) {
+                // Mercurial then does without all that applies if this parent is checked out.
+                Err(abort) if abort.kind == abort::Kind::System => {
+                    self.has_unreadable = true;
+                    continue;
+                }
+                file => file?,
+            };
             if !file.includes.is_empty() || !file.excludes.is_empty() {
                 matchers.push(self.matcher(repository, file.includes, file.excludes)?);
             }
@@ -115,7 +125,7 @@ impl Sparse {
     /// Returns whether the result still holds in the working copy at `root`, if the texts are the same.
     pub fn is_current(&self, root: &Path) -> bool {
         let leads_elsewhere = |path: &BString| outside_of_reach(root, path.as_bstr()).is_some();
-        let is_lasting = self.portion.is_ok() && !self.has_file_patterns;
+        let is_lasting = self.portion.is_ok() && !self.has_file_patterns && !self.has_unreadable;
         is_lasting && !self.audited.iter().any(leads_elsewhere)
     }
 

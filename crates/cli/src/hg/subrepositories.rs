@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_status::kinds::Lists;
 use vigil_hg::abort::{Abort, Kind};
+use vigil_hg::checkout;
 use vigil_hg::config::{Config, Configuration, Layers};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
@@ -410,6 +411,9 @@ fn status_of(
     let pair = Pair::new([target(from)?, target(to)?], &revisions);
     extensions.check_pair(pair, &revisions).map_err(annotate)?;
     let mut warnings = Vec::new();
+    if pair.has_working_copy() {
+        checkout::check_branch(repository)?;
+    }
     let subrepositories = match pair.ends_in_working_copy() {
         true => {
             let (config, cwd) = (&configuration.config, &above.process.cwd);

@@ -153,6 +153,29 @@ fn profiles_are_those_of_the_parents() {
 }
 
 #[test]
+fn without_a_profile_that_cannot_be_read_nothing_is_left_out() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, true);
+        working.write("base", "[include]\npath:d\n");
+        working.write("all", "%include base\n[exclude]\nd/b\n");
+        working.commit_files_twice();
+        working.hg(&["debugsparse", "--enable-profile", "all"]);
+        working.change_files();
+        for name in ["base", "all"] {
+            let stored = working.path(&format!(".hg/store/data/{name}.i"));
+            let aside = working.path(".hg/aside");
+            std::fs::rename(&stored, &aside).unwrap();
+            symlink(stored.file_name().unwrap(), &stored).unwrap();
+            for question in QUESTIONS {
+                working.assert_same_as_hg(question);
+            }
+            std::fs::rename(&aside, &stored).unwrap();
+        }
+        working.assert_same_as_hg(&["status", "-A"]);
+    }
+}
+
+#[test]
 fn unusual_sparse_files_are_reported_as_by_mercurial() {
     for hg in hg_programs() {
         let working = WorkingCopy::with_sparse_and_narrow(&hg, false);

@@ -584,6 +584,13 @@ fn errors_in_subrepositories_tell_which() {
                 }
             }
         }
+        let branch = working.path("sub/.hg/branch");
+        let _ = std::fs::remove_file(&branch);
+        symlink("branch", &branch).unwrap();
+        for arguments in [&["status", "-S"][..], &["status", "-S", "--change", "."]] {
+            working.assert_same_as_hg(arguments);
+        }
+        std::fs::remove_file(branch).unwrap();
         working.write("sub/inner/.hg/hgrc", "[ui\n");
         let (_, stderr, _) = working.vigil(&["status", "-S"]);
         assert!(stderr.contains("cannot be parsed"), "{stderr}");
