@@ -40,26 +40,35 @@ pub fn find(folder: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// Returns the configuration files of the repository at `root`, from the weakest to the strongest. If the requirements or the
-/// share's source cannot be read, only the repository's own files are listed.
-pub fn configuration_files(root: &Path) -> RepositoryFiles {
+/// Returns the configuration files of the repository at `root`, from the weakest to the strongest. If the system does not let the
+/// requirements, or where the share's source is, be read, only the repository's own files are listed.
+///
+/// # Errors
+/// The share's source, of which Mercurial reads the configuration at once, is not there.
+fn configuration_files(root: &Path) -> Result<RepositoryFiles, Abort> {
     let dot_hg = root.join(".hg");
     let mut files = Vec::new();
     let mut first_is_late = false;
     if let Ok(requirements) = Requirements::read(&dot_hg, true)
         && requirements.has("share-safe")
         && is_share(&requirements)
-        && let Ok(shared) = shared_folder(&dot_hg, &requirements)
     {
-        files.push(shared.join("hgrc"));
-        first_is_late = !requirements.has("shared");
+        let is_late = !requirements.has("shared");
+        match shared_folder(&dot_hg, &requirements) {
+            Ok(shared) => {
+                files.push(shared.join("hgrc"));
+                first_is_late = is_late;
+            }
+            Err(abort) if is_late || abort.kind == Kind::System => {}
+            Err(abort) => return Err(abort),
+        }
     }
     files.push(dot_hg.join("hgrc"));
     files.push(dot_hg.join("hgrc-not-shared"));
-    RepositoryFiles {
+    Ok(RepositoryFiles {
         files,
         first_is_late,
-    }
+    })
 }
 
 impl Repository {
@@ -252,9 +261,9 @@ fn top_above(cwd: &Path, path: &BStr) -> Option<BString> {
 /// Returns the layers of the configuration with those of the repository at `root`.
 ///
 /// # Errors
-/// A trusted file is not valid configuration.
+/// A trusted file is not valid configuration, or belongs to the source of a share, which is not there.
 pub fn configure(layers: Layers<'_>, root: &Path) -> Result<crate::config::Configuration, Abort> {
-    layers.with_repository(&configuration_files(root))
+    layers.with_repository(|| configuration_files(root))
 }
 
 fn is_missing(error: &io::Error) -> bool {

@@ -9,6 +9,7 @@ use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
 use vigil_hg::repository::{self, Repository};
+use vigil_stamp::paths::path_of;
 
 use super::aliases::CommandAliases;
 use super::arguments::Arguments;
@@ -336,6 +337,9 @@ impl Run<'_> {
             Some(_) => None,
         };
         let is_inferred = inferred.is_some();
+        if is_inferred {
+            self.refuse_to_go_twice()?;
+        }
         let named = named.or(inferred.as_ref());
         let root = match repository::locate(self.process, named) {
             Ok(root) => root,
@@ -361,6 +365,23 @@ impl Run<'_> {
             return Err(Abort::unsupported("aliases of a repository elsewhere"));
         }
         self.found_repository(root, configuration)
+    }
+
+    /// Refuses to find a repository by its files after `--cwd`: Mercurial then begins anew, and so changes the directory once more.
+    ///
+    /// # Errors
+    /// That leads elsewhere.
+    fn refuse_to_go_twice(&self) -> Result<(), Abort> {
+        let here = &self.process.cwd;
+        let cwd = self.arguments.cwd.last().filter(|cwd| !cwd.is_empty());
+        let again = cwd.map(|cwd| std::fs::canonicalize(here.join(path_of(cwd))));
+        match again {
+            None => Ok(()),
+            Some(Ok(again)) if again == *here => Ok(()),
+            _ => Err(Abort::unsupported(
+                "files of a repository that is not around them, from --cwd",
+            )),
+        }
     }
 
     fn found_repository(

@@ -398,6 +398,37 @@ fn from_outside_paths_lead_to_the_repository() {
 }
 
 #[test]
+fn the_repository_of_files_is_found_from_a_directory_only_once() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("d/f", "1\n");
+        working.commit("one");
+        working.write("d/f", "2\n");
+        let outside = working.0.root().join("outside/work");
+        std::fs::create_dir_all(outside.parent().unwrap()).unwrap();
+        symlink(working.path(""), &outside).unwrap();
+        let root = working.0.root().display().to_string();
+        for cwd in [&root, "/", ".", "./"] {
+            let file = working.path("d/f").display().to_string();
+            working.assert_same_as_hg_in("../outside", &["status", "--cwd", cwd, &file]);
+        }
+        working.assert_same_as_hg_in("../outside", &["status", "work/d/f"]);
+        // Mercurial goes there once more, and fails to find what it had found.
+        let (_, stderr, _) = working.vigil(&["status", "--cwd", "..", "work/d/f"]);
+        let refused = "abort: vigil does not answer this: files of a repository that is not around them, from --cwd\n";
+        assert_eq!(stderr, refused);
+        assert!(
+            !working
+                .0
+                .hg(&["status", "--cwd", "..", "work/d/f"])
+                .unwrap()
+                .status
+                .success()
+        );
+    }
+}
+
+#[test]
 fn a_path_from_the_top_is_met_with_advice() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);

@@ -232,6 +232,29 @@ fn the_configuration_of_a_shares_source_applies_however_the_share_finds_it() {
 }
 
 #[test]
+fn that_the_source_of_a_share_is_gone_is_told_before_all_else() {
+    for hg in hg_programs() {
+        let settings = "[extensions]\nshare=\n[format]\nuse-share-safe=yes\n";
+        for way in [&["share", "-q"][..], &["share", "-q", "--relative"]] {
+            let working = WorkingCopy::with_config(&hg, settings);
+            working.write("f", "1\n");
+            working.commit("0");
+            working.hg(&[way, &[".", "../share"]].concat());
+            std::fs::rename(working.path(".hg"), working.path("gone")).unwrap();
+            for arguments in [
+                &["status"][..],
+                &["status", "--bad"],
+                &["status", "--color=always"],
+                &["status", "--config", "ui.quiet=x"],
+                &["status", "--config", "ui.debug=x", "--bad"],
+            ] {
+                working.assert_same_as_hg_in("../share", arguments);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_truncated_dirstate_is_reported() {
     for hg in hg_programs() {
         for is_v2 in IS_DIRSTATE_V2 {

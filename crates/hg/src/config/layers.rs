@@ -326,15 +326,19 @@ impl<'s> Layers<'s> {
         Ok(false)
     }
 
-    /// Adds the files of a repository. Mercurial reads these twice, for the command and for the repository, each time with
+    /// Adds the `files` of a repository. Mercurial reads these twice, for the command and for the repository, each time with
     /// the same result and the same warnings, but for a file that is late.
     ///
     /// # Errors
-    /// A trusted file cannot be parsed, or Mercurial says something of a late one.
-    pub fn with_repository(mut self, files: &RepositoryFiles) -> Result<Configuration, Abort> {
+    /// They cannot be listed, a trusted file cannot be parsed, or Mercurial says something of a late one.
+    pub fn with_repository(
+        mut self,
+        files: impl FnOnce() -> Result<RepositoryFiles, Abort>,
+    ) -> Result<Configuration, Abort> {
         if self.process.get("HGRCSKIPREPO").is_some() {
             return Ok(self.result);
         }
+        let files = files()?;
         let mut rest = files.files.iter();
         if files.first_is_late
             && let Some(path) = rest.next()

@@ -38,7 +38,7 @@ impl Folder {
             files: vec![self.0.path().join("repo")],
             first_is_late: false,
         };
-        Layers::of_user(&process, &arguments)?.with_repository(&files)
+        Layers::of_user(&process, &arguments)?.with_repository(|| Ok(files))
     }
 
     fn get(&self, section: &str, name: &str) -> Option<String> {
