@@ -15,6 +15,7 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::{Config, ProcessContext};
 use vigil_hg::copies::{self, Tracer};
 use vigil_hg::dirstate::Dirstate;
+use vigil_hg::file_system;
 use vigil_hg::large_files::{LargeFiles, STAND_INS, large_file};
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
@@ -85,6 +86,11 @@ impl Subject<'_> {
                 let mut status = self.status(None, warnings)?;
                 if let Some(question) = self.large_files_question() {
                     question.put_into(&mut status)?;
+                    let has_modified = !status.lists.modified.is_empty();
+                    if has_modified && !file_system::keeps_modes(self.repository) {
+                        let said = "large files where Mercurial may not find out whether executable bits are kept";
+                        return Err(Abort::unsupported(said));
+                    }
                 }
                 return Ok(status.lists);
             }
