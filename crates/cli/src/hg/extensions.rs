@@ -19,7 +19,7 @@ use super::pair::Pair;
 use super::store_settings::is_python_float;
 
 /// Extensions that never change a status.
-const HARMLESS: [&str; 65] = [
+const HARMLESS: [&str; 69] = [
     "absorb",
     "acl",
     "amend",
@@ -50,10 +50,13 @@ const HARMLESS: [&str; 65] = [
     "githelp",
     "gpg",
     "graphlog",
+    "hbisect",
+    "hgcia",
     "hgk",
     "highlight",
     "histedit",
     "hooklib",
+    "inotify",
     "interhg",
     "journal",
     "js-format",
@@ -63,6 +66,7 @@ const HARMLESS: [&str; 65] = [
     "narrow",
     "notify",
     "pager",
+    "parentrevspec",
     "patchbomb",
     "phabricator",
     "progress",

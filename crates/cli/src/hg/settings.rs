@@ -319,6 +319,16 @@ pub(super) fn unsupported_names<'n>(
             return Some(bytes!("the setting experimental.", name));
         }
     }
+    // Not each name has Mercurial read these.
+    if config.integer("format", "obsstore-version").is_err() {
+        return Some("the setting format.obsstore-version".into());
+    }
+    if config
+        .boolean("experimental", "branch-cache-v3", false)
+        .is_err()
+    {
+        return Some("the setting experimental.branch-cache-v3".into());
+    }
     let names: Vec<&BString> = names.collect();
     let is_plain = |name: &&BString| matches!(name.as_slice(), b"." | b"null");
     if let Some(name) = extensions::naming(config)
@@ -443,6 +453,10 @@ pub(super) fn unsupported_upgrade(
         }
         let is_wanted = config.boolean("format", name, default)?;
         let is_of_another = name == "use-share-safe" && requirements.has("shared");
+        // It has a former name.
+        if name == "use-dirstate-v2" && config.has("format", "exp-rc-dirstate-v2") {
+            return Ok(Some("the setting format.exp-rc-dirstate-v2".into()));
+        }
         if is_wanted != requirements.has(required) && !is_of_another {
             return Ok(Some(bytes!("the setting format.", automatic)));
         }

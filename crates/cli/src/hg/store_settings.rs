@@ -24,7 +24,19 @@ pub(super) fn check(config: &Config, requirements: &Requirements) -> Result<(), 
     if !config.boolean("devel", "all-warnings", false)? {
         config.boolean("devel", "check-locks", false)?;
     }
-    Ok(())
+    // Mercurial reads it only if it locks the repository.
+    check_or_refuse(config, "ui", "signal-safe-lock")
+}
+
+/// Checks a setting that Mercurial does not read each time, or by another name.
+///
+/// # Errors
+/// It is no boolean.
+fn check_or_refuse(config: &Config, section: &str, name: &str) -> Result<(), Abort> {
+    let checked = config.boolean(section, name, false);
+    checked
+        .map(drop)
+        .map_err(|_| Abort::unsupported(bytes!("the setting ", section, ".", name)))
 }
 
 /// Checks the settings of a store with an index of its files. Of some of them Mercurial only says that they are wrong.
@@ -63,13 +75,11 @@ fn check_revlogs(config: &Config, requirements: &Requirements) -> Result<(), Abo
     let flag = |name, default| config.boolean("storage", name, default);
     if requirements.has("exp-changelog-v2") {
         let rank = "changelog-v2.compute-rank";
-        // Not all releases read it.
-        config
-            .boolean("experimental", rank, false)
-            .map_err(|_| Abort::unsupported(bytes!("the setting experimental.", rank)))?;
+        check_or_refuse(config, "experimental", rank)?;
     }
     config.integer("format", "chunkcachesize")?;
     flag("revlog.optimize-delta-parent-choice", false)?;
+    check_or_refuse(config, "format", "aggressivemergedeltas")?;
     let chunk = "revlog.delta-parent-search.candidate-group-chunk-size";
     config.integer("storage", chunk)?;
     config.boolean("debug", "revlog.debug-delta", false)?;

@@ -329,8 +329,24 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         ),
         ("templatealias.path x=status", "templatealias.path x"),
         ("paths.a=b%%20c", "the setting paths.a with '%%'"),
+        ("ui.signal-safe-lock=x", "the setting ui.signal-safe-lock"),
+        (
+            "format.aggressivemergedeltas=x",
+            "the setting format.aggressivemergedeltas",
+        ),
+        (
+            "format.obsstore-version=x",
+            "the setting format.obsstore-version",
+        ),
+        (
+            "experimental.branch-cache-v3=x",
+            "the setting experimental.branch-cache-v3",
+        ),
     ] {
-        let arguments = ["status", "-T", "{path}\\n", "--config", setting];
+        let mut arguments = vec!["status", "-T", "{path}\\n", "--config", setting];
+        if setting.contains("version=") || setting.contains("cache") {
+            arguments.extend(["--rev", "null"]);
+        }
         let (stdout, stderr, code) = working.vigil(&arguments);
         assert_eq!((stdout.as_str(), code), ("", Some(255)), "{setting}");
         let expected = format!("abort: vigil does not answer this: {named}\n");
@@ -343,6 +359,9 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         "profiling.enabled=no",
         "ui.nontty=yes",
         "paths.a=b%20c",
+        "ui.signal-safe-lock=yes",
+        "format.aggressivemergedeltas=yes",
+        "format.obsstore-version=x",
         "paths.a:pushurl=b%%20c",
         "experimental.sparse-read.density-threshold=.5",
     ] {
@@ -402,6 +421,11 @@ fn extensions_that_do_not_change_a_status_are_allowed() {
             from("push-to-try"),
             "extensions.remotenames=".into(),
             "extensions.hgext.zeroconf=".into(),
+            // Mercurial knows these, and loads none.
+            "extensions.hbisect=".into(),
+            "extensions.hgext.inotify=".into(),
+            "extensions.parentrevspec=".into(),
+            "extensions.hgcia=".into(),
         ] {
             working.assert_same_as_hg(&["status", "--config", &setting]);
             working.assert_same_as_hg(&["status", "--rev", ".", "--config", &setting]);
