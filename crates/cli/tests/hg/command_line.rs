@@ -420,7 +420,7 @@ fn the_repository_of_files_is_found_from_a_directory_only_once() {
         assert!(
             !working
                 .0
-                .hg(&["status", "--cwd", "..", "work/d/f"])
+                .hg(["status", "--cwd", "..", "work/d/f"])
                 .unwrap()
                 .status
                 .success()
