@@ -1,8 +1,8 @@
 //! Divides work on many items among all cores.
 
-use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::thread::{Scope, ScopedJoinHandle};
 
-use vigil_linux::process::cores;
+use vigil_linux::process::{cores, thread_builder};
 
 /// Work for another thread.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub fn spawn_or_run<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Copy + Send + 'scope,
 ) -> MaybeThread<'scope, T> {
-    match Builder::new().spawn_scoped(scope, work) {
+    match thread_builder().spawn_scoped(scope, work) {
         Ok(thread) => MaybeThread::Thread(thread),
         Err(_) => MaybeThread::Done(work()),
     }
@@ -46,7 +46,19 @@ pub fn spawn_or_run<'scope, T: Send + 'scope>(
 /// # Panics
 /// If `work` panics.
 pub fn on_all_cores<I: Sync, T: Send>(items: &[I], work: impl Fn(&[I]) -> Vec<T> + Sync) -> Vec<T> {
-    let share = items.len().div_ceil(cores().max(1)).max(1);
+    on_cores(items, 1, work)
+}
+
+/// The same on as many cores as each get at least `share_min` items.
+///
+/// # Panics
+/// If `work` panics.
+pub fn on_cores<I: Sync, T: Send>(
+    items: &[I],
+    share_min: usize,
+    work: impl Fn(&[I]) -> Vec<T> + Sync,
+) -> Vec<T> {
+    let share = items.len().div_ceil(cores().max(1)).max(share_min).max(1);
     std::thread::scope(|scope| {
         let mut shares = items.chunks(share);
         let first = shares.next().unwrap_or_default();

@@ -37,6 +37,29 @@ pub(super) struct NestedSession {
     pub(super) folder: Option<PathBuf>,
 }
 
+impl NestedSession {
+    /// Whether the repository of the submodule at `path` in `parent` is still the same, and set up as it was.
+    fn is_fresh(
+        &mut self,
+        path: &BStr,
+        parent: &Repository,
+        unchanged: Option<UnchangedProof>,
+    ) -> bool {
+        // The file that names the folder, if there is one, is part of the set-up.
+        if unchanged.is_none() || self.folder.is_none() || is_behind_link(parent, path) {
+            match submodule_folder(parent, path) {
+                Ok(folder) => self.folder = folder,
+                Err(_) => return false,
+            }
+        }
+        let id = |path: &Path| stat_path(path).map(|stat| (stat.dev, stat.ino));
+        let found = self.folder.as_deref().map(id);
+        let is_same = found
+            .is_some_and(|found| found.is_ok() && found == id(&self.session.repository.git_dir));
+        is_same && self.session.is_fresh(unchanged)
+    }
+}
+
 /// What was kept of a submodule, and holds still.
 pub(super) struct Fresh {
     pub(super) kept: NestedSession,
@@ -68,21 +91,14 @@ impl NestedSessions {
     /// Takes what is kept of the submodule at `path`, relative to the top of the working tree of `parent`, if the repository there is
     /// still the same and set up as it was.
     pub(super) fn take_fresh(&self, path: &BStr, parent: &Repository) -> Option<Fresh> {
-        let mut by_path = self.by_path.lock();
-        let known = by_path.get_mut(path)?;
-        let unchanged = known.session.prove_unchanged();
-        // The file that names the folder, if there is one, is part of the set-up.
-        if unchanged.is_none() || known.folder.is_none() || is_behind_link(parent, path) {
-            known.folder = submodule_folder(parent, path).ok()?;
+        // Others are looked at meanwhile.
+        let mut kept = self.forget(path)?;
+        let unchanged = kept.session.prove_unchanged();
+        if kept.is_fresh(path, parent, unchanged) {
+            return Some(Fresh { kept, unchanged });
         }
-        let id = |path: &Path| stat_path(path).map(|stat| (stat.dev, stat.ino));
-        let found = id(known.folder.as_deref()?);
-        let is_same = found.is_ok_and(|found| id(&known.session.repository.git_dir) == Ok(found));
-        if !is_same || !known.session.is_fresh(unchanged) {
-            return None;
-        }
-        let kept = by_path.remove(path)?;
-        Some(Fresh { kept, unchanged })
+        self.keep(path, kept);
+        None
     }
 
     /// Has the `session` that was opened for the submodule at `path` watched. It takes over what still holds of the one before it.

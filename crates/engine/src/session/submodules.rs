@@ -20,6 +20,7 @@ use vigil_git::refs::{self, Refs};
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository, submodule, submodule_references};
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
+use vigil_objects::parallel::on_cores;
 use vigil_rules::messages::Messages;
 
 /// The rules in `.gitmodules`, overridden by the configuration.
@@ -92,6 +93,17 @@ impl SubmoduleRules {
     }
 }
 
+/// A submodule that is asked for its state.
+pub(super) struct AskedSubmodule {
+    pub(super) path: BString,
+    /// Its commit in the index.
+    pub(super) recorded: ObjectId,
+    pub(super) ignored: Ignored,
+}
+
+/// The fewest submodules for which another thread is worthwhile: most of them rest, and are quickly asked.
+const SHARE_MIN: usize = 16;
+
 /// The submodules of a working copy.
 #[derive(Clone, Copy)]
 pub(super) struct Submodules<'s> {
@@ -143,6 +155,41 @@ impl Submodules<'_> {
             Ok(_) => Ok(()),
             Err(error) => Err(unusable(path, error)),
         }
+    }
+
+    /// Returns what [`Self::state`] does for each of the submodules `asked`, in order. They are asked at the same time.
+    pub(super) fn states(
+        &self,
+        asked: &[AskedSubmodule],
+        request: &StatusRequest,
+        looks: usize,
+    ) -> Result<Vec<Option<SubmoduleState>>, SessionError> {
+        let found = on_cores(asked, SHARE_MIN, |share| {
+            let mut found = Vec::with_capacity(share.len());
+            for one in share {
+                let (messages, said_inside) = (Messages::default(), Messages::default());
+                let submodules = Submodules {
+                    messages: &messages,
+                    said_inside: &said_inside,
+                    ..*self
+                };
+                let path = one.path.as_bstr();
+                let state = submodules.state(path, &one.recorded, one.ignored, request, looks);
+                let is_last = state.is_err();
+                found.push((state, messages.take(), said_inside.take()));
+                if is_last {
+                    break;
+                }
+            }
+            found
+        });
+        // git stops at the first error.
+        let found = found.into_iter().map(|(state, messages, said_inside)| {
+            self.messages.extend(&messages);
+            self.said_inside.extend(&said_inside);
+            state
+        });
+        found.collect()
     }
 
     /// Returns the state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as
