@@ -31,7 +31,8 @@ pub(super) struct RenameBlobs<'a> {
     /// Called with the path of whatever is read here.
     pub(super) asks: &'a (dyn Fn(&BStr) + Sync),
     pub(super) later: LaterSide,
-    pub(super) read: Read,
+    /// Where what is read is noted, if that is wanted.
+    pub(super) read: Option<Read>,
 }
 
 /// What was read for a search.
@@ -88,7 +89,9 @@ impl RenameBlobs<'_> {
     fn ask(&self, path: &BStr) {
         (self.asks)(path);
         self.attributes.lookup(path, ["filter"]);
-        self.read.asked.lock().entry(path.to_owned()).or_default();
+        if let Some(read) = &self.read {
+            read.asked.lock().entry(path.to_owned()).or_default();
+        }
     }
 
     /// Asks for the attributes of `path` again, and returns whether a search with them would go the same way. `binary` is what one
@@ -100,8 +103,9 @@ impl RenameBlobs<'_> {
 
     /// Returns what was asked for in a search that has ended, if it read something, and nothing but objects.
     pub(super) fn into_asked(self) -> Option<Asked> {
-        let asked = self.read.asked.into_inner();
-        let is_sure = !self.read.has_taken_file.into_inner() && !self.objects.had_messages();
+        let read = self.read?;
+        let asked = read.asked.into_inner();
+        let is_sure = !read.has_taken_file.into_inner() && !self.objects.had_messages();
         (is_sure && !asked.is_empty()).then_some(asked)
     }
 
@@ -140,7 +144,9 @@ impl RenameBlobs<'_> {
         if (blob.side, self.later) != (FileSide::Later, LaterSide::Index) {
             return None;
         }
-        self.read.has_taken_file.store(true, Ordering::Relaxed);
+        if let Some(read) = &self.read {
+            read.has_taken_file.store(true, Ordering::Relaxed);
+        }
         let path = self.path_on_disk(blob)?;
         let contents = contents_on_disk(&path, blob.path, self.converter).ok()??;
         (hash_blob(blob.id.kind(), &contents) == blob.id).then_some(contents)
@@ -219,7 +225,9 @@ impl BlobSource for RenameBlobs<'_> {
             [Value::Unset] => Some(true),
             _ => None,
         };
-        self.read.asked.lock().insert(path.to_owned(), Some(binary));
+        if let Some(read) = &self.read {
+            read.asked.lock().insert(path.to_owned(), Some(binary));
+        }
         binary
     }
 }

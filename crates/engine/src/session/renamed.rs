@@ -7,7 +7,7 @@ use vigil_model::tracked::Tracked;
 use super::changes::{Origin, Unstaged};
 use super::conflicts::Conflict;
 use super::known_renames::{Found, KnownRenames};
-use super::rename_blobs::{LaterSide, RenameBlobs, contents_on_disk, explained};
+use super::rename_blobs::{LaterSide, Read, RenameBlobs, contents_on_disk, explained};
 use super::*;
 use vigil_git::staged::{StagedChange, StagedDiff, UnmergedPath};
 use vigil_model::change::ChangeKind;
@@ -65,7 +65,7 @@ impl RenameSearch<'_> {
                 },
                 converter: self.converter,
                 later: LaterSide::Index,
-                read: Default::default(),
+                read: self.known.map(|_| Read::default()),
             };
             let unmerged = diff.unmerged.iter();
             let unmerged: Vec<UnmergedPath> = unmerged
@@ -140,7 +140,7 @@ impl RenameSearch<'_> {
             asks: &|_| self.missed.ask(),
             converter: self.converter,
             later: LaterSide::WorkTree,
-            read: Default::default(),
+            read: None,
         };
         let pairs = renames::detect(changes, &[], &rule, &blobs, cores());
         let pairs = pairs.map_err(|error| explained(self.repository, error))?;
