@@ -14,6 +14,13 @@ const FOLDER: &str = "/usr/lib/locale";
 /// Many locales in one file. Which ones is not looked up.
 const ARCHIVE: &str = "locale-archive";
 
+/// Returns the locale that the variables ask for, whose values `variable` returns, if they name one.
+pub fn of_variables<V: AsRef<[u8]>>(variable: impl Fn(&str) -> Option<V>) -> Option<V> {
+    let values = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
+    let mut values = values.filter_map(variable);
+    values.find(|value| !value.as_ref().is_empty())
+}
+
 /// Returns the name, without the character set, of the locale that `environment` asks for, if its characters are in UTF-8. If it
 /// is not installed, the locale is C, whose characters are bytes.
 pub fn with_utf8(environment: &Environment) -> Option<&BStr> {
@@ -21,10 +28,7 @@ pub fn with_utf8(environment: &Environment) -> Option<&BStr> {
 }
 
 fn with_utf8_in<'e>(folder: &Path, environment: &'e Environment) -> Option<&'e BStr> {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .filter_map(|name| environment.get(name))
-        .find(|value| !value.is_empty())?;
+    let locale = of_variables(|name| environment.get(name))?;
     let (name, charset) = locale.split_once_str(".")?;
     let (charset, modifier) = match charset.find_byte(b'@') {
         Some(at) => charset.split_at_checked(at)?,

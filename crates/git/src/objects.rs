@@ -23,7 +23,7 @@ use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 use parking_lot::Mutex;
 
-pub use self::compat::Compat;
+pub use self::compat::{Compat, DIGITS_MIN};
 pub use self::error::Error;
 use self::error::malformed;
 use self::folders::object_folders;

@@ -1,6 +1,7 @@
 //! What the configuration says about a status: how it is shown, and what only Mercurial can do.
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_git::locale;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
 use vigil_hg::config::{Config, Configuration, ProcessContext, boolean};
@@ -223,9 +224,7 @@ impl Settings {
 /// Whether the encoding is UTF-8. Another one affects the case of letters, and the names of changesets.
 pub(super) fn is_utf8(process: &ProcessContext<'_>, arguments: &Arguments) -> bool {
     let of_locale = || {
-        let names = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
-        let mut said = names.filter_map(|name| process.get(name));
-        let locale = said.find(|value| !value.is_empty())?;
+        let locale = locale::of_variables(|name| process.get(name))?;
         // Python takes a locale without an encoding for UTF-8.
         let (_, encoding) = locale.split_once_str(".")?;
         Some(BString::from(encoding))

@@ -2,6 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::environment::Environment;
+use vigil_git::locale;
 
 use super::escape::Color;
 use super::format::Format;
@@ -143,11 +144,8 @@ fn has_color(environment: &Environment) -> bool {
 
 /// The character set of the locale (locale(7)). Without a setting the locale is C.
 fn charset(environment: &Environment) -> Charset {
-    let mut values = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .filter_map(|name| environment.get(name))
-        .filter(|value| !value.is_empty());
-    let locale = values.next().unwrap_or_default().to_ascii_lowercase();
+    let locale = locale::of_variables(|name| environment.get(name));
+    let locale = locale.unwrap_or_default().to_ascii_lowercase();
     match locale.contains_str("utf-8") || locale.contains_str("utf8") {
         true => Charset::Unicode,
         false => Charset::Ascii,

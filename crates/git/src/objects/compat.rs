@@ -19,7 +19,7 @@ use vigil_stamp::Observation;
 const HEADER: &[u8] = b"# loose-object-idx\n";
 
 /// The least number of digits of an abbreviated id.
-const DIGITS_MIN: usize = 4;
+pub const DIGITS_MIN: usize = 4;
 
 /// The ids that objects have under the other hash function.
 #[derive(Debug)]

@@ -6,13 +6,10 @@ use gix_object::Kind;
 
 use super::names::{Flags, Resolver};
 use super::{Hint, Unresolved, date};
-use vigil_git::objects::Tag;
+use vigil_git::objects::{DIGITS_MIN, Tag};
 use vigil_model::c_string::until_nul;
 use vigil_model::white_space;
 use vigil_objects::commit::subject;
-
-/// The least number of digits of an abbreviated id.
-const DIGITS_MIN: usize = 4;
 
 impl Hint {
     /// Parses a value of `core.disambiguate`.
